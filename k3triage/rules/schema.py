@@ -1,0 +1,178 @@
+"""What a rule file may hold. One cause a file: `k3triage/rules/causes/<layer>/<name>.toml`."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from k3triage.model.enums import Decision, Layer, Phase
+
+SignatureRole = Literal["root", "suspect", "cascade", "benign", "context", "advisory"]
+PhaseName = Literal[
+    "container_start",
+    "import",
+    "engine_init",
+    "weight_load",
+    "memory_profile",
+    "graph_capture",
+    "serving",
+    "shutdown",
+    "unknown",
+    "startup",
+]
+
+
+def _portable(pattern: str) -> str:
+    """Refuse what Hyperscan, RE2 and `re` do not share."""
+    for construct, name in (
+        (r"\(\?[=!]", "look-ahead"),
+        (r"\(\?<[=!]", "look-behind"),
+        (r"(?<!\\)\\[1-9]", "back-reference"),
+        (r"\(\?P=", "back-reference"),
+        (r"\(\?>", "atomic group"),
+        (r"[*+?}]\+", "possessive quantifier"),
+    ):
+        if re.search(construct, pattern):
+            raise ValueError(f"{name} is outside the regex subset that all engines share")
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from None
+    return pattern
+
+
+Pattern = Annotated[str, AfterValidator(_portable)]
+Url = Annotated[str, Field(pattern=r"^https?://\S+$")]
+Date = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+CauseId = Annotated[str, Field(pattern=r"^[a-z_]+\.[a-z0-9_]+$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+
+class Signature(_Strict):
+    """One wording by which the cause shows.
+
+    role: root (states the cause), suspect (a real failure whose cause may lie elsewhere: death notices, time-outs,
+        closed connections), cascade (only echoes another failure), benign (harmless), context (a fact that other
+        signatures refer to), advisory (a fault without a crash; reported only where nothing failed).
+    anchor: literal bytes, case-sensitive, ASCII, without quotes or backslashes, that each matching line holds.
+        It is what the scan looks for, so it should be rare in healthy logs.
+    pattern: regular expression searched in the program's own words of one line; the anchor alone where absent.
+    levels: only lines of these severities (DEBUG, INFO, WARNING, ERROR, CRITICAL); lines without one always pass.
+    phases: only while the process is in one of these ("startup" stands for all before serving). A process whose
+        phase is not known passes.
+    frames: searched in "file.py:function" of the exception's stack, one a line; it must be found where the line is
+        an exception of a traceback, and the signature fails where there is no stack.
+    header: searched in the header's location ("core.py:123") or NCCL's source file.
+    needs, unless: ids of causes (also of context ones) that must, or must not, be seen in the same attempt.
+    fact, equals: instead of anchor and pattern: a fact gathered from the log has this value.
+    at: which line is reported when the match stands in the continuation of an exception's message: the exception's
+        first line, or the matching line itself (tools' output inside a message).
+    precedence: on one line the signature with the highest wins; equal ones go to the longer match.
+    """
+
+    role: SignatureRole = "root"
+    anchor: str | None = None
+    pattern: Pattern | None = None
+    levels: list[str] = Field(default_factory=list)
+    phases: list[PhaseName] = Field(default_factory=list)
+    frames: Pattern | None = None
+    header: Pattern | None = None
+    needs: list[str] = Field(default_factory=list)
+    unless: list[str] = Field(default_factory=list)
+    since: str | None = None
+    until: str | None = None
+    fact: str | None = None
+    equals: str | bool | int | None = None
+    at: Literal["exception", "match"] = "exception"
+    precedence: int = Field(default=50, ge=0, le=100)
+    note: str | None = None
+
+    @model_validator(mode="after")
+    def _anchored(self) -> "Signature":
+        if self.fact is not None:
+            return self
+        if not self.anchor:
+            raise ValueError("a signature needs an anchor (or a fact)")
+        if not self.anchor.isascii() or any(c in self.anchor for c in "\"'\\\t\n"):
+            raise ValueError("an anchor is plain ASCII without quotes, backslashes or control characters")
+        if len(self.anchor) < 4:
+            raise ValueError("an anchor has at least 4 characters")
+        return self
+
+
+class Check(_Strict):
+    """How to make sure that this is the cause."""
+
+    what: str
+    command: str | None = None
+
+
+class Step(_Strict):
+    """One remediation step; `when` lists conditions on facts ("vllm < 0.28", "rdma = true"), all of which must hold."""
+
+    action: str
+    command: str | None = None
+    when: list[str] = Field(default_factory=list)
+    because: str | None = None
+    source: Url
+    checked: Date
+
+
+class Avoid(_Strict):
+    """What people try and should not."""
+
+    action: str
+    because: str
+
+
+class Missing(_Strict):
+    """Evidence to ask for."""
+
+    what: str
+    command: str | None = None
+    because: str
+
+
+class Example(_Strict):
+    """Log text that this cause must win.
+
+    line: 1-based line of `text` that must be reported (default: the first that matches).
+    phase: phase the process is in before the text begins.
+    """
+
+    text: str
+    line: int | None = None
+    phase: Phase | None = None
+    status: Literal["diagnosed", "inconclusive", "unknown_failure", "healthy"] | None = None
+
+
+class Lookalike(_Strict):
+    """Log text that this cause must not be found in."""
+
+    text: str
+    because: str
+
+
+class Cause(_Strict):
+    """One cause: how it shows, what it means, how to check it, how to mend it."""
+
+    id: CauseId
+    title: str
+    layer: Layer | Literal["none"]
+    status: Literal["stable", "experimental", "retired"] = "stable"
+    phase: Phase | None = None
+    confidence: Literal["confirmed", "likely", "possible"] = "confirmed"
+    decision: Decision = Decision.REPAIR_IN_PLACE
+    means: str
+    not_means: str
+    sources: list[Url] = Field(min_length=1)
+    signature: list[Signature] = Field(min_length=1)
+    check: list[Check] = Field(default_factory=list)
+    step: list[Step] = Field(default_factory=list)
+    avoid: list[Avoid] = Field(default_factory=list)
+    missing: list[Missing] = Field(default_factory=list)
+    example: list[Example] = Field(default_factory=list)
+    lookalike: list[Lookalike] = Field(default_factory=list)
