@@ -1,0 +1,69 @@
+"""Grammar files: found in the wheel's package data or beside the package in a checkout, parsers built on demand."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    from lark import Lark, Tree
+
+
+@cache
+def _folder() -> Traversable:
+    packaged = files("k3triage.grammar").joinpath("grammars")
+    if packaged.is_dir():
+        return packaged
+    # A checkout or an editable install: the grammars lie at the top level, beside the package.
+    return files("k3triage").joinpath("..", "grammars")
+
+
+@cache
+def source(name: str) -> str:
+    """Text of `grammars/<name>.lark`. Raises FileNotFoundError where there is none."""
+    return _folder().joinpath(f"{name}.lark").read_text(encoding="utf-8")
+
+
+def fingerprint(*names: str) -> str:
+    """Hash of the named grammars and of what they share, to key caches of what was made from them."""
+    digest = hashlib.sha256()
+    for name in sorted({"common", *names}):
+        digest.update(source(name).encode())
+    return digest.hexdigest()
+
+
+def _resolve(_base: str | None, path: str) -> tuple[str, str]:
+    """Lark's hook for `%import .common (...)`: works out of a zip file too, where there are no paths."""
+    name = path.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".lark")
+    try:
+        return f"{name}.lark", source(name)
+    except FileNotFoundError:
+        raise OSError(f"no grammar called {name}") from None
+
+
+@cache
+def build(grammar: str, start: str, parser: Literal["earley", "lalr"] = "earley") -> Lark:
+    """Parser of one rule of a grammar. Costs tens of milliseconds the first time, so build only what is used."""
+    from lark import Lark
+
+    options: dict[str, Any] = {"lexer": "dynamic"} if parser == "earley" else {"lexer": "contextual"}
+    return Lark(source(grammar), start=start, parser=parser, import_paths=[_resolve], **options)
+
+
+def parse(grammar: str, start: str, text: str, parser: Literal["earley", "lalr"] = "earley") -> Tree[Any]:
+    """Parse tree of `text`. Raises lark.exceptions.UnexpectedInput where it does not fit."""
+    return build(grammar, start, parser).parse(text)
+
+
+def fields(tree: Tree[Any]) -> dict[str, str]:
+    """The tokens of a flat tree by terminal name in lower case, as the derived regular expression names its groups."""
+    from lark import Token
+
+    return {
+        token.type.rsplit("__", 1)[-1].lower(): str(token)
+        for token in tree.scan_values(lambda value: isinstance(value, Token))
+    }
