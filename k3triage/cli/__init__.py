@@ -1,1 +1,1 @@
-""""""
+"""The command line: arguments to the public API to a renderer."""

@@ -1,0 +1,6 @@
+"""`python -m k3triage`."""
+
+from k3triage.cli.main import run
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,138 @@
+"""The command line's words. Imports nothing heavy: `k3triage --help` answers at once."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import k3triage
+
+FORMATS = ("text", "json", "ndjson", "markdown", "html", "sarif", "github")
+# The first word chooses the command; without one of these it is a triage. `./events` names a file called so.
+COMMANDS = {
+    "triage": "k3triage.cli.triage",
+    "events": "k3triage.cli.events",
+    "explain": "k3triage.cli.explain",
+    "rules": "k3triage.cli.rules",
+}
+_EPILOG = """\
+other commands:
+  k3triage events FILE...            every typed event, one JSON object a line
+  k3triage explain CAUSE             the page of one cause; also: explain xid 79, cuda 803, nccl 2, errno 524, exit 137
+  k3triage rules list|test|schema|new  the rule pack: list it, test it, print its schema, start a rule
+
+exit codes: 0 nothing wrong found, 1 a failure was found, 2 wrong usage, 3 an input could not be read,
+4 a rule pack is invalid"""
+
+
+def _rules_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--rules", metavar="DIR", action="append", default=[], help="more rules (repeatable)")
+
+
+def _work_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jobs", metavar="N", type=_positive, help="threads (default: as many as help)")
+    parser.add_argument("--engine", choices=("auto", "hyperscan", "re"), default="auto", help="multi-pattern engine")
+
+
+def _positive(word: str) -> int:
+    try:
+        value = int(word)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number of at least 1")
+    return value
+
+
+def _triage() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="k3triage",
+        usage="k3triage [options] FILE...   |   docker logs vllm 2>&1 | k3triage   |   k3triage COMMAND ...",
+        description="Finds the first anomalous event in the logs of a vLLM deployment and says what to do.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"k3triage {k3triage.__version__}")
+    parser.add_argument(
+        "inputs", metavar="FILE", nargs="*", help="logs of one incident: files, globs, folders, - for stdin"
+    )
+    parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of to stdout")
+    _rules_option(parser)
+    parser.add_argument("--profile", metavar="NAME", help="also check what this deployment must satisfy (kimi-k3)")
+    parser.add_argument(
+        "--redact",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+        help="take secrets and prompts out of the report",
+    )
+    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 although a failure was found")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="NO_COLOR is honoured")
+    parser.add_argument("--stats", action="store_true", help="say on stderr how much was read and how fast")
+    parser.add_argument("--lang", choices=("en", "ja"), default="en", help="language of the text report's fixed words")
+    _work_options(parser)
+    parser.set_defaults(subcommand="triage")
+    return parser
+
+
+def _events() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="k3triage events",
+        description="Every typed event of the inputs, one JSON object a line.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("inputs", metavar="FILE", nargs="*", help="files, globs, folders, - for stdin")
+    parser.set_defaults(subcommand="events")
+    return parser
+
+
+def _explain() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="k3triage explain",
+        description="The page of one cause, or the meaning of a code: xid, cuda, nccl, errno, nvml, exit, signal.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("what", metavar="CAUSE|KIND CODE", nargs="+", help="startup_oom.kv_cache_too_small, or: xid 79")
+    _rules_option(parser)
+    parser.set_defaults(subcommand="explain")
+    return parser
+
+
+def _rules() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="k3triage rules", description="The rule pack.", allow_abbrev=False)
+    actions = parser.add_subparsers(dest="action", required=True, metavar="list|test|schema|new")
+    listed = actions.add_parser("list", help="all causes", allow_abbrev=False)
+    listed.add_argument("--format", choices=("text", "json"), default="text")
+    listed.add_argument("--layer", metavar="LAYER", help="only causes of this layer")
+    _rules_option(listed)
+    tested = actions.add_parser("test", help="check rule files and run their own examples", allow_abbrev=False)
+    tested.add_argument(
+        "folder", metavar="DIR", nargs="?", help="check the rules of this folder (default: the shipped pack)"
+    )
+    actions.add_parser("schema", help="the JSON Schema of a rule file", allow_abbrev=False)
+    new = actions.add_parser("new", help="start a rule file from a line of a log", allow_abbrev=False)
+    new.add_argument("--from-line", metavar="LINE", required=True, help="the line by which the cause shows")
+    new.add_argument("--id", metavar="LAYER.NAME", help="id of the cause (default: made from the line)")
+    new.add_argument("-o", "--output", metavar="FILE", help="where to write (default: NAME.toml here)")
+    parser.set_defaults(subcommand="rules")
+    return parser
+
+
+_PARSERS = {"triage": _triage, "events": _events, "explain": _explain, "rules": _rules}
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Options of the command that the first word names; `subcommand` holds its name.
+
+    Raises SystemExit as argparse does, with exit code 2 for wrong usage.
+    """
+    name = words[0] if words and words[0] in COMMANDS else "triage"
+    rest = words[1:] if words and words[0] == name else words
+    parser = _PARSERS[name]()
+    options = parser.parse_intermixed_args(rest) if name in ("triage", "events") else parser.parse_args(rest)
+    if name in ("triage", "events") and not options.inputs:
+        if sys.stdin is None or sys.stdin.isatty():
+            print(f"usage: {parser.usage or parser.prog + ' FILE...'}\ntry: k3triage --help", file=sys.stderr)
+            raise SystemExit(2)
+        options.inputs = ["-"]
+    return options

@@ -1,0 +1,46 @@
+"""Entry point: picks the command, and turns every error into a message and an exit code."""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from k3triage.cli.arguments import COMMANDS, parse
+from k3triage.cli.terminal import hush, message
+from k3triage.errors import K3TriageError
+
+INTERRUPTED = 130
+INTERNAL = 3
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code: 0 to 4 as `--help` lists them, 130 when interrupted."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        options = parse(words)
+        code = import_module(COMMANDS[options.subcommand]).command(options)
+        return int(code)
+    except SystemExit as stop:  # argparse: help, version, wrong usage
+        return stop.code if isinstance(stop.code, int) else 2
+    except K3TriageError as error:
+        message(str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        hush()
+        return 0
+    except KeyboardInterrupt:
+        message("interrupted")
+        return INTERRUPTED
+    except Exception as error:
+        if os.environ.get("K3TRIAGE_DEBUG"):
+            raise
+        message(f"internal error: {type(error).__name__}: {error}\nset K3TRIAGE_DEBUG=1 to see where, and report it")
+        return INTERNAL
+
+
+def run() -> None:
+    """The `k3triage` command."""
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""`k3triage FILE...`: one triage, rendered."""
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from k3triage.cli.terminal import Progress, message, page_width, wants_color, write
+
+if TYPE_CHECKING:
+    from k3triage.model.report import Report
+
+FAILED = 1
+UNREAD = 3
+
+
+def _render(report: "Report", options: argparse.Namespace) -> str:
+    on_screen = options.output in (None, "-")
+    if options.format == "text":
+        from k3triage.report.text import render_text
+
+        color = wants_color(options.color, sys.stdout) and (on_screen or options.color == "always")
+        return render_text(report, color=color, width=page_width(sys.stdout), lang=options.lang)
+    if options.format == "json":
+        from k3triage.report.json import render_json
+
+        return render_json(report, indent=2 if on_screen and sys.stdout.isatty() else None)
+    if options.format == "ndjson":
+        from k3triage.report.ndjson import render_ndjson as render
+    elif options.format == "markdown":
+        from k3triage.report.markdown import render_markdown as render
+    elif options.format == "html":
+        from k3triage.report.html import render_html as render
+    elif options.format == "sarif":
+        from k3triage.report.sarif import render_sarif as render
+    else:
+        from k3triage.report.github import render_github as render
+    return render(report)
+
+
+def exit_code(report: "Report", exit_zero: bool) -> int:
+    """3 where an input could not be read, else 1 for a failure of any status, else 0."""
+    from k3triage.model.enums import Status
+
+    if any(item.error for item in report.inputs):
+        return UNREAD
+    return 0 if exit_zero or report.status is Status.HEALTHY else FAILED
+
+
+def _stats(report: "Report", seconds: float) -> None:
+    size = sum(item.bytes for item in report.inputs)
+    lines = sum(item.lines or 0 for item in report.inputs)
+    found = sum(finding.count for finding in report.findings)
+    message(
+        f"{len(report.inputs)} inputs, {size:,} bytes, {lines:,} lines in {seconds:.3f} s "
+        f"({size / max(seconds, 1e-9) / 1e9:.3f} GB/s); {len(report.findings)} findings over {found:,} lines"
+    )
+    for item in report.inputs:
+        message(
+            f"  {item.source}: {item.bytes:,} bytes, envelope {item.envelope}, {item.skipped:,} records passed over"
+        )
+
+
+def command(options: argparse.Namespace) -> int:
+    """Triage the inputs, print the report, return the exit code."""
+    from k3triage.api import triage
+
+    start = time.perf_counter()
+    with Progress(f"reading {len(options.inputs)} input{'s' * (len(options.inputs) != 1)}"):
+        report = triage(
+            *options.inputs,
+            profile=options.profile,
+            rules=options.rules,
+            jobs=options.jobs,
+            engine=options.engine,
+            redact=options.redact,
+        )
+    seconds = time.perf_counter() - start
+    for item in report.inputs:
+        if item.error:
+            message(f"could not read {item.source}: {item.error}")
+    write(_render(report, options), options.output)
+    if options.stats:
+        _stats(report, seconds)
+    return exit_code(report, options.exit_zero)
