@@ -4,5 +4,6 @@ Importing this package loads neither Lark nor pydantic; both come in with the fi
 """
 
 from k3triage.grammar.headers import parse_header, to_line
+from k3triage.grammar.tracebacks import Tracebacks
 
-__all__ = ["parse_header", "to_line"]
+__all__ = ["Tracebacks", "parse_header", "to_line"]
