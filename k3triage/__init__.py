@@ -6,11 +6,12 @@ importing the package (and `k3triage --help`) costs nothing.
 
 from typing import TYPE_CHECKING, Any
 
+from k3triage.version import __version__
+
 if TYPE_CHECKING:
     from k3triage.api import Triage, events, triage
     from k3triage.model.report import Report
 
-__version__ = "0.1.0"
 __all__ = ["Report", "Triage", "__version__", "events", "triage"]
 
 _HOMES = {

@@ -116,6 +116,7 @@ what = "TODO: how to make sure"
 
 [[step]]
 action = "TODO: the first thing to do"
+command = "TODO"
 source = "https://docs.vllm.ai/en/latest/"
 # TODO: the day on which you read that page
 checked = "1970-01-01"

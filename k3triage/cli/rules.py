@@ -41,13 +41,13 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _test(options: argparse.Namespace) -> int:
+    from k3triage.rulecheck import check_folder, check_pack
     from k3triage.rules import load_pack
-    from k3triage.rules.check import check_pack
 
     if options.folder is not None and not Path(options.folder).is_dir():
         raise UsageError(f"{options.folder} is no folder")
-    problems = check_pack(load_pack(()) if options.folder is None else Path(options.folder))
-    write("".join(f"{p.file}:{p.line or 1}: {clean(p.message)}\n" for p in problems))
+    problems = list(check_pack(load_pack(())) if options.folder is None else check_folder(Path(options.folder)))
+    write("".join(f"{clean(str(problem))}\n" for problem in problems))
     message(f"{len(problems)} problems" if problems else "all rules are valid and win their own examples")
     return INVALID if problems else 0
 
