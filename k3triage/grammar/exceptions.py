@@ -83,6 +83,14 @@ def lone_exception(text: str) -> Shown | None:
     return shown
 
 
+def indented(text: str) -> Shown | None:
+    """A lone exception that a report indents, told by the module in its name ("  torch.OutOfMemoryError: ...")."""
+    if text[:1] != " " or text[4:5] == " ":
+        return None
+    shown = lone_exception(text.lstrip())
+    return shown if shown is not None and "." in shown.type else None
+
+
 def is_telling(name: str) -> bool:
     """Whether a class is called like an exception: CamelCase with a telling ending."""
     last = name.split("(", 1)[0].rsplit(".", 1)[-1]

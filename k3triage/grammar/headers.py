@@ -66,6 +66,8 @@ _CLIENT = re.compile(
     r"|time=|Cannot connect to the Docker daemon|failed to create )"
 )
 _SLURM = re.compile(r"(?:slurmstepd|srun|sbatch|salloc): (error|fatal|warning|info)?")
+# VLLM_LOGGING_PREFIX puts any text in front of the level.
+_PREFIXED = re.compile(r"\S{1,60} (?=(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +\d\d-\d\d \d\d:)")
 # NCCL cuts its lines at 1023 bytes, so its mark stands near the start or not at all.
 _NCCL_WITHIN = 700
 
@@ -299,6 +301,9 @@ def _other(text: str, record: Record) -> Header | None:
     header = _nccl(text, record)
     if header is not None:
         return header
+    prefix = _PREFIXED.match(text)
+    if prefix is not None:
+        return _word(text[prefix.end() :], record)
     slurm = _SLURM.match(text)
     if slurm is not None:
         level = {"error": "ERROR", "fatal": "CRITICAL", "warning": "WARNING", "info": "INFO"}.get(slurm[1])

@@ -237,7 +237,7 @@ def _beginning(line: Line, text: str) -> _Open | None:
         return block
     if header.kind not in _LONE_KINDS or (header.kind and header.level not in ("ERROR", "CRITICAL")):
         return None
-    shown = shapes.lone_exception(text) or (shapes.represented(text) if header.kind else None)
+    shown = shapes.lone_exception(text) or (shapes.represented(text) if header.kind else shapes.indented(text))
     if shown is None:
         return None
     block.raise_(line, shown)
@@ -317,12 +317,12 @@ def _take_message(block: _Open, line: Line, text: str) -> bool:
         block.link, block.state, block.wrapper = link, "chain", None
         return True
     if _starts(text):
-        if current.more and _text(current.more[-1]).strip() == _QUOTE:
-            block.wrapper, block.state = current, "frames"
-            return True
-        return False
+        if not _quotes_traceback(current, text):
+            return False
+        block.wrapper, block.state = current, "frames"
+        return True
     frame = shapes.frame(text)
-    if frame is not None:
+    if frame is not None and "ray::" in current.message:
         block.wrapper, block.state = current, "frames"
         block.add_frame(frame)
         return True
@@ -336,6 +336,18 @@ def _take_message(block: _Open, line: Line, text: str) -> bool:
             return True
         if _NO_MESSAGE.match(text):
             return False
+    return _add_more(block, current, line, text)
+
+
+def _quotes_traceback(current: Raised, text: str) -> bool:
+    """Whether a traceback that begins inside a message is that of another process, quoted by the exception."""
+    if text.startswith("Original Traceback"):
+        return True
+    before = next((_text(line).strip() for line in reversed(current.more) if _text(line).strip()), "")
+    return before == _QUOTE or (before.startswith("-- Process ") and before.endswith(":"))
+
+
+def _add_more(block: _Open, current: Raised, line: Line, text: str) -> bool:
     if not text.strip():
         block.after_blank = max(block.after_blank, 0)
     elif block.after_blank >= 0:
