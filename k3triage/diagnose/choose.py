@@ -1,0 +1,128 @@
+"""Which finding is the first anomaly.
+
+What work went on after is recovered, what follows a stop on request is noise. Of the rest the last failed attempt
+counts, in it the highest tier, in that the earliest.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from k3triage.diagnose.parsed import Finding, ParsedInput
+from k3triage.diagnose.timeline import Attempt, Timeline
+from k3triage.model.enums import Outcome
+
+_SETTLED_SECONDS = 15.0
+_SETTLED_LINES = 15
+
+
+@dataclass
+class AttemptResult:
+    """How one attempt of one input ended, and the findings that speak for a failure."""
+
+    input: int
+    number: int
+    attempt: Attempt
+    outcome: Outcome
+    failing: list[Finding]
+
+
+@dataclass
+class Choice:
+    """The chosen finding (None: nothing failed) and what every attempt came to."""
+
+    chosen: Finding | None
+    advisory: Finding | None
+    results: list[AttemptResult]
+
+
+def choose(parsed: Sequence[ParsedInput], timelines: Sequence[Timeline], findings: Sequence[Finding]) -> Choice:
+    """The first anomaly over all inputs."""
+    results = [
+        _judge(number, parsed[number], timelines[number], attempt, [f for f in findings if f.input == number])
+        for number in range(len(parsed))
+        for attempt in range(len(timelines[number].attempts))
+    ]
+    pool: list[Finding] = []
+    for number in range(len(parsed)):
+        failed = [result for result in results if result.input == number and result.outcome is Outcome.FAILED]
+        if failed:
+            pool.extend(failed[-1].failing)
+    advisory = next((f for f in sorted(findings, key=lambda f: (f.input, f.index)) if f.role == "advisory"), None)
+    if not pool:
+        return Choice(None, advisory, results)
+    top = max(finding.tier for finding in pool)
+    best = [finding for finding in pool if finding.tier == top]
+    chosen = min(best, key=_order(best))
+    return Choice(chosen, advisory, results)
+
+
+def _order(pool: Sequence[Finding]) -> Callable[[Finding], tuple[float, ...]]:
+    inputs = {finding.input for finding in pool}
+    clocked = {number for number in inputs if all(f.clock is not None for f in pool if f.input == number)}
+    if len(inputs) == 1 or len(clocked) < 2:
+        return lambda f: (f.line.header.kind == "kernel", f.input, f.index)
+    # Inputs without a clock cannot be placed; they come after those that can.
+    return lambda f: (f.input not in clocked, f.clock or 0.0, f.input, f.index)
+
+
+def _judge(
+    source: int, parsed: ParsedInput, timeline: Timeline, number: int, findings: Sequence[Finding]
+) -> AttemptResult:
+    attempt = timeline.attempts[number]
+    mine = [f for f in findings if f.attempt == number and f.tier > 0]
+    _quiet_after(attempt.stop, 99, mine)
+    _quiet_after(attempt.end_mark, 25, mine)
+    _mark_recovered(parsed, timeline, attempt, mine)
+    alive = [f for f in mine if not f.recovered]
+    failing = [f for f in alive if f.tier >= 20]
+    if not failing:
+        echoes = [f for f in alive if f.role == "cascade"]
+        loud = [f for f in alive if f.role != "cascade"]
+        if echoes or (loud and attempt.ready is None):
+            failing = loud + echoes
+    if failing:
+        outcome = Outcome.FAILED
+    elif attempt.stop is not None or attempt.end_mark is not None:
+        outcome = Outcome.STOPPED
+    else:
+        outcome = Outcome.HEALTHY if attempt.ready is not None or not mine else Outcome.INCOMPLETE
+    return AttemptResult(source, number, attempt, outcome, alive if failing else [])
+
+
+def _quiet_after(index: int | None, tier: int, mine: Sequence[Finding]) -> None:
+    """What a shutting down prints is noise, up to a tier, unless a failure stands before it."""
+    if index is None or any(f.index < index and f.tier >= 20 for f in mine):
+        return
+    for finding in mine:
+        if finding.index >= index and finding.tier <= tier:
+            finding.recovered = True
+
+
+def _mark_recovered(parsed: ParsedInput, timeline: Timeline, attempt: Attempt, mine: list[Finding]) -> None:
+    """A finding is recovered if the server got ready, or went on serving, between it and the next one."""
+    ordered = sorted(mine, key=lambda f: f.index)
+    for position, finding in enumerate(ordered):
+        following = [f.index for f in ordered[position + 1 :] if f.tier >= 5]
+        limit = following[0] if following else attempt.end
+        if attempt.ready is not None and finding.index < attempt.ready:
+            rest = [f for f in ordered if finding.index < f.index < attempt.ready and f.role == "cascade"]
+            finding.recovered = finding.recovered or not rest
+            continue
+        for progress in attempt.progress:
+            if finding.index < progress < limit and _settled(parsed, timeline, finding, progress):
+                finding.recovered = True
+                break
+    # What stands before a recovered finding, with nothing but recovered ones in between, is over as well.
+    over = False
+    for finding in reversed(ordered):
+        if finding.recovered and attempt.ready is not None and finding.index > attempt.ready:
+            over = True
+        elif over:
+            finding.recovered = True
+
+
+def _settled(parsed: ParsedInput, timeline: Timeline, finding: Finding, progress: int) -> bool:
+    then, now = finding.clock, timeline.clock_at(progress)
+    if then is not None and now is not None:
+        return now - then >= _SETTLED_SECONDS
+    return parsed.lines[progress].record.line - finding.end >= _SETTLED_LINES

@@ -1,0 +1,74 @@
+"""The diagnosis as a whole: from parsed inputs to a Report."""
+
+from collections.abc import Sequence
+
+from k3triage.diagnose.choose import choose
+from k3triage.diagnose.facts import Facts, gather
+from k3triage.diagnose.findings import FindingBuilder
+from k3triage.diagnose.parsed import Finding, ParsedInput
+from k3triage.diagnose.timeline import Timeline, build_timeline
+from k3triage.diagnose.verdict import compose
+from k3triage.model.enums import Phase
+from k3triage.model.report import Report
+from k3triage.rules.match import Matches, match
+from k3triage.rules.pack import Pack
+
+_TROUBLE = ("root", "suspect", "cascade")
+
+
+def diagnose(inputs: Sequence[ParsedInput], pack: Pack) -> Report:
+    """The report of one incident, told by one or many inputs. The order of the inputs does not matter."""
+    findings: list[Finding] = []
+    timelines: list[Timeline] = []
+    for number, parsed in enumerate(inputs):
+        matches = match(parsed.lines, pack)
+        timeline = build_timeline(parsed, matches, _trouble(parsed, matches))
+        timelines.append(timeline)
+        findings.extend(FindingBuilder(number, parsed, matches, timeline, pack).build())
+    facts = gather(inputs)
+    findings.extend(_advisories(facts, pack))
+    choice = choose(inputs, timelines, findings)
+    return compose(inputs, timelines, findings, choice, facts, pack)
+
+
+def _trouble(parsed: ParsedInput, matches: Matches) -> set[int]:
+    """Lines that show a failure whatever the phase: tracebacks and hits on roots, suspects and cascades."""
+    identity = {id(line): index for index, line in enumerate(parsed.lines)}
+    trouble = {
+        index for index, hits in matches.hits.items() if max(hits, key=lambda hit: hit.rank).signature.role in _TROUBLE
+    }
+    for block in parsed.blocks:
+        benign = any(
+            hit.signature.role in ("benign", "context")
+            for raised in block.chain
+            for hit in matches.hits.get(identity[id(raised.line)], ())
+        )
+        if block.chain and not benign:
+            trouble.add(identity[id(block.chain[-1].line)])
+    return trouble
+
+
+def _advisories(facts: Facts, pack: Pack) -> list[Finding]:
+    """Faults without a crash, told by facts."""
+    found = []
+    for signature in pack.fact_signatures:
+        fact = facts.known.get(signature.fact or "")
+        if fact is None or fact.value != signature.equals:
+            continue
+        line = fact.line
+        found.append(
+            Finding(
+                cause=signature.cause,
+                layer=signature.layer,
+                role="advisory",
+                input=fact.input,
+                index=fact.index,
+                line=line,
+                start=line.record.line,
+                end=line.record.line,
+                phase=Phase.SERVING,
+                signature=signature,
+                last=line.record.line,
+            )
+        )
+    return found

@@ -1,0 +1,133 @@
+"""Facts about the deployment that the inputs state: versions, model, flags, prefix caching."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from k3triage.diagnose.parsed import ParsedInput
+from k3triage.grammar import engine_config, engine_stats, non_default_args
+from k3triage.model.records import Line
+
+_VERSION = re.compile(r"(?:API server version|LLM engine \(v?|^\S* ?version)\s*v?(\d+\.\d+\.\d+[\w.+]*)")
+_BANNER = re.compile(r"\bversion (\d+\.\d+\.\d+[\w.+]*)\s*$")
+_NCCL = re.compile(r"nccl==(\d+\.\d+\.\d+)|NCCL version (\d+\.\d+\.\d+)")
+_CUDA = re.compile(r"NCCL version \d+\.\d+\.\d+\+cuda(\d+\.\d+)")
+_DRIVER = re.compile(r"Driver Version: (\d+\.\d+(?:\.\d+)?)")
+_WORLD = {
+    "tensor_parallel_size": "tp",
+    "pipeline_parallel_size": "pp",
+    "data_parallel_size": "dp",
+    "decode_context_parallel_size": "dcp",
+}
+# A hit rate says something only once this many prompt tokens went through while it stayed at zero.
+_TELLING_TOKENS = 20_000.0
+_STATS_PERIOD = 10.0
+_ZERO_RATE = 1.0
+
+
+@dataclass(slots=True)
+class Fact:
+    """A value and the line that states it."""
+
+    value: Any
+    input: int
+    index: int
+    line: Line
+
+
+@dataclass
+class Facts:
+    """Everything known, by name ("vllm", "model", "flags.enable_prefix_caching", "prefix_cache.setting", ...)."""
+
+    known: dict[str, Fact] = field(default_factory=dict)
+
+    def put(self, name: str, fact: Fact) -> None:
+        """Keep the latest statement of a fact."""
+        self.known[name] = fact
+
+    def value(self, name: str) -> Any:
+        """Value of a fact, None where it is not known."""
+        fact = self.known.get(name)
+        return fact.value if fact else None
+
+    def flags(self) -> dict[str, Any]:
+        """Launch arguments, with those of the engine's configuration where the launch did not name them."""
+        return {name[6:]: fact.value for name, fact in sorted(self.known.items()) if name.startswith("flags.")}
+
+
+def gather(inputs: Sequence[ParsedInput]) -> Facts:
+    """Facts from all inputs; later statements replace earlier ones."""
+    facts = Facts()
+    for number, parsed in enumerate(inputs):
+        stats: list[tuple[int, Line]] = []
+        for index, line in enumerate(parsed.lines):
+            message = line.header.message
+            for name, pattern in (("vllm", _VERSION), ("torch_cuda", _CUDA), ("driver", _DRIVER)):
+                found = pattern.search(message) if name in ("vllm", "torch_cuda") or "Driver" in message else None
+                if found:
+                    facts.put(name, Fact(found.group(1), number, index, line))
+            if "version" in message and (found := _BANNER.search(message)) and line.header.kind == "vllm":
+                facts.put("vllm", Fact(found.group(1), number, index, line))
+            if "NCCL version" in message or "nccl==" in message:
+                found = _NCCL.search(message)
+                if found:
+                    facts.put("nccl", Fact(found.group(1) or found.group(2), number, index, line))
+            if "LLM engine" in message and " config: " in message:
+                _put_all(facts, "config.", engine_config(message), number, index, line)
+            elif "non-default args: " in message:
+                facts.put("launch", Fact(True, number, index, line))
+                _put_all(facts, "flags.", non_default_args(message), number, index, line)
+            elif "hit rate: " in message:
+                stats.append((index, line))
+        _prefix_state(facts, stats, number)
+    _prefix_setting(facts)
+    model = facts.known.get("flags.model") or facts.known.get("config.model")
+    if model is not None:
+        facts.put("model", model)
+    return facts
+
+
+def _put_all(facts: Facts, prefix: str, values: dict[str, Any], number: int, index: int, line: Line) -> None:
+    for name, value in values.items():
+        facts.put(prefix + name, Fact(value, number, index, line))
+
+
+def _prefix_setting(facts: Facts) -> None:
+    """Whether prefix caching is on, and by whose word."""
+    flag = facts.known.get("flags.enable_prefix_caching")
+    config = facts.known.get("config.enable_prefix_caching")
+    if flag is not None and flag.value is False:
+        facts.put("prefix_cache.setting", Fact("off_by_flag", flag.input, flag.index, flag.line))
+    elif config is not None and config.value is False:
+        facts.put("prefix_cache.setting", Fact("off_by_default", config.input, config.index, config.line))
+    elif config is not None and config.value is True:
+        facts.put("prefix_cache.setting", Fact("on", config.input, config.index, config.line))
+
+
+def _prefix_state(facts: Facts, stats: Sequence[tuple[int, Line]], number: int) -> None:
+    """Whether the cache was hit: a long run of prompts at a rate of (nearly) zero is a state, a short one is not."""
+    tokens = 0.0
+    first: tuple[int, Line] | None = None
+    for index, line in stats:
+        values = engine_stats(line.header.message)
+        if values is None or values.prefix_hit_rate is None:
+            continue
+        if values.prefix_hit_rate > _ZERO_RATE:
+            facts.put("prefix_cache.state", Fact("hits", number, index, line))
+            return
+        if values.prompt_throughput > 0:
+            first = first or (index, line)
+            tokens += values.prompt_throughput * _STATS_PERIOD
+    if first is not None and tokens >= _TELLING_TOKENS:
+        facts.put("prefix_cache.state", Fact("never_hits", number, first[0], first[1]))
+
+
+def world(facts: Facts) -> dict[str, int]:
+    """Sizes of the parallel groups that the configuration names."""
+    sizes = {}
+    for name, short in _WORLD.items():
+        value = facts.value(f"flags.{name}") or facts.value(f"config.{name}")
+        if isinstance(value, int) and value > 0:
+            sizes[short] = value
+    return sizes

@@ -1,0 +1,137 @@
+"""When and where: attempts, phases and clocks of one input, from its markers."""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from k3triage.diagnose.parsed import ParsedInput, process_of
+from k3triage.model.enums import Phase
+from k3triage.rules.match import Matches
+
+_ORDER = {
+    Phase.UNKNOWN: 0,
+    Phase.CONTAINER_START: 1,
+    Phase.IMPORT: 2,
+    Phase.ENGINE_INIT: 3,
+    Phase.WEIGHT_LOAD: 4,
+    Phase.MEMORY_PROFILE: 5,
+    Phase.GRAPH_CAPTURE: 6,
+    Phase.SERVING: 7,
+    Phase.SHUTDOWN: 8,
+}
+_VERSION = re.compile(r"(?:API server version|LLM engine \(v?|\bversion)\s*v?(\d+\.\d+(?:\.\d+)?)")
+_LEAP_YEAR = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class Attempt:
+    """One run of the server: indices into the input's lines, the end not included.
+
+    stop: first line of a stop on request. end_mark: first line of the server's own shutting down, on request or not.
+    """
+
+    start: int
+    end: int = 0
+    ready: int | None = None
+    stop: int | None = None
+    end_mark: int | None = None
+    progress: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Timeline:
+    """Attempts, phases and clocks by index of a line."""
+
+    attempts: list[Attempt]
+    version: tuple[int, ...] | None
+    marks: list[tuple[int, Phase]]
+    phase_starts: list[tuple[int, Phase, str]]
+    clocks: list[float | None]
+
+    def attempt_of(self, index: int) -> int:
+        """Number of the attempt that a line belongs to."""
+        return max(bisect_right([attempt.start for attempt in self.attempts], index) - 1, 0)
+
+    def phase_at(self, index: int) -> Phase:
+        """Phase at a line, from the markers before it in its attempt."""
+        position = bisect_right(self.marks, index, key=lambda mark: mark[0]) - 1
+        return self.marks[position][1] if position >= 0 else Phase.UNKNOWN
+
+    def clock_at(self, index: int) -> float | None:
+        """Clock of a line, or of the last one before it that has one; seconds into a leap year."""
+        return self.clocks[index] if index < len(self.clocks) else None
+
+
+def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> Timeline:
+    """Attempts, phases and clocks.
+
+    trouble: indices of lines that show a failure; a start marker after one begins a new attempt.
+    """
+    attempts = [Attempt(0)]
+    marks: list[tuple[int, Phase]] = [(0, Phase.UNKNOWN)]
+    starts: list[tuple[int, Phase, str]] = []
+    seen: set[str] = set()
+    reached: dict[str, Phase] = {}
+    troubles = sorted(trouble)
+    version: tuple[int, ...] | None = None
+    for index in sorted(matches.markers):
+        line = parsed.lines[index]
+        for marker in matches.markers[index]:
+            attempt = attempts[-1]
+            if marker.event == "start":
+                found = _VERSION.search(line.header.message)
+                if found:
+                    version = tuple(int(part) for part in found.group(1).split("."))
+                failed = bisect_right(troubles, index - 1) > bisect_right(troubles, attempt.start - 1)
+                over = attempt.ready is not None or attempt.stop is not None or attempt.end_mark is not None
+                later = marker.id in seen and _ORDER[marks[-1][1]] > _ORDER[Phase.ENGINE_INIT]
+                if index > attempt.start and (failed or over or later):
+                    attempt.end = index
+                    attempts.append(Attempt(index))
+                    seen = set()
+                    reached = {}
+                    marks.append((index, Phase.UNKNOWN))
+                seen.add(marker.id)
+            elif marker.event == "ready" and attempt.ready is None:
+                attempt.ready = index
+            elif marker.event == "stop" and attempt.stop is None:
+                attempt.stop = index
+            elif marker.event == "end" and attempt.end_mark is None:
+                attempt.end_mark = index
+            elif marker.event == "progress":
+                attempt.progress.append(index)
+            phase = Phase(marker.phase) if marker.phase else None
+            if phase is None:
+                continue
+            if _ORDER[phase] > _ORDER[marks[-1][1]]:
+                marks.append((index, phase))
+            name = process_of(line).name or ""
+            if reached.get(name) != phase:
+                reached[name] = phase
+                starts.append((index, phase, name))
+    attempts[-1].end = len(parsed.lines)
+    return Timeline(attempts, version, marks, starts, _clocks(parsed))
+
+
+def leap_clock(time: float) -> float:
+    """Seconds since 1970 as seconds into a leap year: comparable with clocks that print no year."""
+    moment = datetime.fromtimestamp(time, UTC)
+    return (moment.replace(year=2020) - _LEAP_YEAR).total_seconds()
+
+
+def _clocks(parsed: ParsedInput) -> list[float | None]:
+    """A clock a line: the envelope's where the input has one, else the header's, carried forward."""
+    wrapped = any(line.record.time is not None for line in parsed.lines[:200])
+    clocks: list[float | None] = []
+    last: float | None = None
+    for line in parsed.lines:
+        own = line.header.clock
+        if wrapped and line.record.time is not None:
+            own = leap_clock(line.record.time)
+        elif wrapped:
+            own = None
+        if own is not None:
+            last = own
+        clocks.append(last)
+    return clocks

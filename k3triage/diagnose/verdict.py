@@ -1,0 +1,235 @@
+"""From the chosen finding to the Report."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from k3triage.diagnose.choose import Choice
+from k3triage.diagnose.conditions import holds
+from k3triage.diagnose.facts import Facts, world
+from k3triage.diagnose.parsed import Finding, ParsedInput, process_of
+from k3triage.diagnose.timeline import Timeline
+from k3triage.model.enums import Confidence, Decision, Layer, Phase, Role, Status
+from k3triage.model.records import Line
+from k3triage.model.report import (
+    Anomaly,
+    AttemptRef,
+    Avoid,
+    BlockRef,
+    Environment,
+    FindingRef,
+    InputRef,
+    Missing,
+    PhaseRef,
+    ProcessRef,
+    Report,
+    Step,
+    Tool,
+    Verdict,
+)
+from k3triage.rules.pack import Pack
+from k3triage.version import __version__
+
+_TEXT_LIMIT = 4000
+_WEAKER = {"suspect": Confidence.POSSIBLE, "generic": Confidence.POSSIBLE, "error_line": Confidence.POSSIBLE}
+
+
+def compose(
+    inputs: Sequence[ParsedInput],
+    timelines: Sequence[Timeline],
+    findings: Sequence[Finding],
+    choice: Choice,
+    facts: Facts,
+    pack: Pack,
+) -> Report:
+    """The report of one incident."""
+    chosen = choice.chosen or choice.advisory
+    verdict = _verdict(chosen, findings, inputs, facts, pack) if chosen is not None else None
+    return Report(
+        tool=Tool(version=__version__, rules=pack.version),
+        status=_status(chosen),
+        verdict=verdict,
+        findings=_findings(findings, chosen, inputs),
+        attempts=_attempts(inputs, choice, chosen),
+        phases=[
+            PhaseRef(
+                source=inputs[number].name,
+                process=name,
+                phase=phase,
+                line=inputs[number].lines[index].record.line,
+                timestamp=_timestamp(inputs[number].lines[index]),
+            )
+            for number, timeline in enumerate(timelines)
+            for index, phase, name in timeline.phase_starts
+        ],
+        environment=_environment(facts),
+        inputs=[
+            InputRef(
+                source=parsed.name,
+                bytes=parsed.size,
+                lines=parsed.newlines,
+                envelope=parsed.envelope,
+                skipped=parsed.skipped,
+                error=parsed.error,
+            )
+            for parsed in inputs
+        ],
+    )
+
+
+def _status(chosen: Finding | None) -> Status:
+    if chosen is None:
+        return Status.HEALTHY
+    if chosen.role in ("root", "advisory"):
+        return Status.DIAGNOSED
+    return Status.UNKNOWN_FAILURE if chosen.role in ("generic", "error_line") else Status.INCONCLUSIVE
+
+
+def _verdict(
+    chosen: Finding, findings: Sequence[Finding], inputs: Sequence[ParsedInput], facts: Facts, pack: Pack
+) -> Verdict:
+    page = pack.page(chosen.cause)
+    info = pack.infos[chosen.cause]
+    echoes = [f for f in findings if f is not chosen and f.tier > 0 and not f.recovered and f.cause != chosen.cause]
+    copies = sum(1 for f in findings if f.cause == chosen.cause) - 1
+    why = [page.means]
+    if copies > 0:
+        why.append(f"The same fault is printed {copies} more time{'s' if copies > 1 else ''}; this is the first.")
+    if echoes:
+        names = sorted({f.cause for f in echoes if f.role == "cascade"})
+        if names:
+            why.append(f"Later failures are echoes of it: {', '.join(names[:4])}.")
+    if chosen.role == "suspect":
+        why.append("This line shows that something failed, not why; nothing in these inputs tells the cause.")
+    why.extend(f"Fact: {text}." for text in _facts_used(page, facts))
+    return Verdict(
+        layer=Layer(chosen.layer) if chosen.layer != "none" else Layer.UNKNOWN,
+        cause=chosen.cause,
+        title=page.title,
+        phase=_phase(chosen, info.phase, facts),
+        confidence=_WEAKER.get(chosen.role, Confidence(info.confidence)),
+        first_anomaly=_anomaly(chosen, inputs),
+        why=why,
+        remediation=_steps(page, facts),
+        avoid=[Avoid(action=item.action, because=item.because) for item in page.avoid],
+        missing=[Missing(what=item.what, command=item.command, because=item.because) for item in page.missing],
+        decision=Decision(info.decision),
+    )
+
+
+def _steps(page, facts: Facts) -> list[Step]:  # type: ignore[no-untyped-def]
+    steps = []
+    for item in page.step:
+        states = [(text, holds(text, facts)) for text in item.when]
+        if any(state is False for _, state in states):
+            continue
+        open_ = [text for text, state in states if state is None]
+        because = item.because
+        if open_:
+            condition = f"only if {' and '.join(open_)}"
+            because = f"{because} ({condition})" if because else condition
+        steps.append(Step(action=item.action, command=item.command, because=because, source=item.source))
+    return steps
+
+
+def _facts_used(page, facts: Facts) -> list[str]:  # type: ignore[no-untyped-def]
+    used = {text.split()[0] for item in page.step for text in item.when}
+    return [f"{name} is {facts.value(name)}" for name in sorted(used) if facts.value(name) is not None]
+
+
+def _phase(chosen: Finding, fallback: str | None, facts: Facts) -> Phase:
+    if chosen.layer == "prefix_cache":
+        return Phase.SERVING
+    if chosen.phase is not Phase.UNKNOWN:
+        return chosen.phase
+    return Phase(fallback) if fallback else Phase.UNKNOWN
+
+
+def _timestamp(line: Line) -> str | None:
+    time = line.record.time
+    if time is None:
+        return None
+    return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")
+
+
+def _anomaly(finding: Finding, inputs: Sequence[ParsedInput]) -> Anomaly:
+    line = finding.line
+    process = process_of(line)
+    return Anomaly(
+        source=inputs[finding.input].name,
+        line=line.record.line,
+        byte_offset=line.record.offset,
+        block=BlockRef(start_line=finding.start, end_line=finding.end),
+        timestamp=_timestamp(line),
+        process=ProcessRef(name=process.name, pid=process.pid, rank=process.rank, node=process.node),
+        text=line.record.raw[:_TEXT_LIMIT],
+    )
+
+
+def _findings(findings: Sequence[Finding], chosen: Finding | None, inputs: Sequence[ParsedInput]) -> list[FindingRef]:
+    groups: dict[tuple[str, Role], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.cause, _role(finding, chosen)), []).append(finding)
+    refs = []
+    for (cause, role), members in groups.items():
+        first = chosen if chosen is not None and chosen in members else members[0]
+        refs.append(
+            FindingRef(
+                cause=cause,
+                layer=Layer(first.layer) if first.layer != "none" else Layer.UNKNOWN,
+                role=role,
+                count=sum(member.line.record.count for member in members),
+                first=_anomaly(first, inputs),
+                last_line=max(member.last for member in members),
+                explained_by=chosen.cause if chosen is not None and role is Role.CASCADE else None,
+            )
+        )
+    return refs
+
+
+def _role(finding: Finding, chosen: Finding | None) -> Role:
+    if finding.role == "benign":
+        return Role.BENIGN
+    if finding.role == "context":
+        return Role.CONTEXT
+    if finding.recovered:
+        return Role.RECOVERED
+    if chosen is not None and finding.cause == chosen.cause:
+        return Role.ROOT
+    if chosen is None:
+        return Role.CONTEXT
+    return Role.CASCADE
+
+
+def _attempts(inputs: Sequence[ParsedInput], choice: Choice, chosen: Finding | None) -> list[AttemptRef]:
+    refs = []
+    for result in choice.results:
+        lines = inputs[result.input].lines[result.attempt.start : result.attempt.end]
+        if not lines:
+            continue
+        failing = [f for f in result.failing if f.tier == max(g.tier for g in result.failing)]
+        cause = failing[0].cause if failing else None
+        if chosen is not None and (chosen.input, chosen.attempt) == (result.input, result.number):
+            cause = chosen.cause
+        refs.append(
+            AttemptRef(
+                source=inputs[result.input].name,
+                start_line=lines[0].record.line,
+                end_line=lines[-1].record.line,
+                outcome=result.outcome,
+                cause=cause,
+            )
+        )
+    return refs
+
+
+def _environment(facts: Facts) -> Environment:
+    return Environment(
+        vllm=facts.value("vllm"),
+        torch=facts.value("torch"),
+        torch_cuda=facts.value("torch_cuda"),
+        nccl=facts.value("nccl"),
+        driver=facts.value("driver"),
+        model=str(facts.value("model")) if facts.value("model") is not None else None,
+        flags=facts.flags(),
+        world=world(facts),
+    )

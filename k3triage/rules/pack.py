@@ -1,0 +1,152 @@
+"""The compiled rule pack: what the matcher needs of every rule file, small and quick to load.
+
+The texts of a cause (what it means, steps, examples) stay in its file and are read when they are asked for.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from k3triage.model.anchors import Anchor
+
+RULES_VERSION = "2026.12.1"
+
+
+@dataclass(slots=True)
+class Signature:
+    """One compiled signature (see `schema.Signature` for the fields)."""
+
+    cause: str
+    layer: str
+    role: str
+    index: int
+    anchor: str = ""
+    pattern: str | None = None
+    levels: tuple[str, ...] = ()
+    phases: tuple[str, ...] = ()
+    frames: str | None = None
+    header: str | None = None
+    needs: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+    since: str | None = None
+    until: str | None = None
+    fact: str | None = None
+    equals: str | bool | int | None = None
+    at: str = "exception"
+    precedence: int = 50
+    _search: Callable[[str], re.Match[str] | None] | None = field(default=None, repr=False, compare=False)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """First match of the pattern in the program's own words of a line; the anchor's where there is no pattern."""
+        if self._search is None:
+            self._search = re.compile(self.pattern if self.pattern is not None else re.escape(self.anchor)).search
+        return self._search(text)
+
+
+@dataclass(slots=True)
+class CauseInfo:
+    """What the diagnosis needs to know of a cause."""
+
+    id: str
+    title: str
+    layer: str
+    phase: str | None
+    confidence: str
+    decision: str
+    file: str
+
+
+@dataclass(slots=True)
+class Marker:
+    """A line that tells where in its life a process is."""
+
+    id: str
+    anchor: str
+    event: str
+    phase: str | None = None
+    pattern: str | None = None
+    _search: Callable[[str], re.Match[str] | None] | None = field(default=None, repr=False, compare=False)
+
+    def matches(self, text: str) -> bool:
+        """Whether the line's own words show this marker."""
+        if self.pattern is None:
+            return self.anchor in text
+        if self._search is None:
+            self._search = re.compile(self.pattern).search
+        return self._search(text) is not None
+
+
+@dataclass(slots=True)
+class FrameRule:
+    """Phase that a stack frame gives away."""
+
+    pattern: str
+    phase: str
+    priority: int = 50
+
+
+@dataclass
+class Pack:
+    """All rules, compiled."""
+
+    version: str
+    signatures: list[Signature]
+    infos: dict[str, CauseInfo]
+    markers: list[Marker]
+    frames: list[FrameRule]
+    generic_anchors: list[Anchor]
+    pages: Callable[[str], Any]
+
+    def page(self, cause: str) -> Any:
+        """The whole rule file of a cause (`schema.Cause`); KeyError for an id that the pack does not have."""
+        return self.pages(self.infos[cause].file)
+
+    def causes(self) -> list[Any]:
+        """Every rule file, by id."""
+        return [self.page(cause) for cause in sorted(self.infos)]
+
+    @cached_property
+    def by_anchor(self) -> dict[str, list[Signature]]:
+        """Signatures by their anchor literal."""
+        table: dict[str, list[Signature]] = {}
+        for signature in self.signatures:
+            if signature.anchor:
+                table.setdefault(signature.anchor, []).append(signature)
+        return table
+
+    @cached_property
+    def markers_by_anchor(self) -> dict[str, list[Marker]]:
+        """Markers by their anchor literal."""
+        table: dict[str, list[Marker]] = {}
+        for marker in self.markers:
+            table.setdefault(marker.anchor, []).append(marker)
+        return table
+
+    @cached_property
+    def fact_signatures(self) -> list[Signature]:
+        """Signatures that look at gathered facts instead of a line."""
+        return [signature for signature in self.signatures if signature.fact is not None]
+
+    @cached_property
+    def anchors(self) -> list[Anchor]:
+        """What the scan looks for: generic anchors, markers and signatures; one entry a literal, strongest kind wins."""
+        strength = {"progress": 0, "stat": 1, "marker": 2, "join": 3, "fault": 4}
+        kinds: dict[bytes, Anchor] = {}
+
+        def add(literal: str | bytes, kind: str, resets: bool = False) -> None:
+            key = literal if isinstance(literal, bytes) else literal.encode("ascii")
+            old = kinds.get(key)
+            if old is None or strength[old.kind] < strength[kind]:
+                kinds[key] = Anchor(key, kind, resets or bool(old and old.resets))
+
+        for anchor in self.generic_anchors:
+            add(anchor.literal, anchor.kind, anchor.resets)
+        for marker in self.markers:
+            kind = {"progress": "progress", "stats": "stat"}.get(marker.event, "marker")
+            add(marker.anchor, kind, marker.event == "start")
+        for signature in self.signatures:
+            if signature.anchor:
+                add(signature.anchor, "marker" if signature.role in ("benign", "context") else "fault")
+        return [kinds[key] for key in sorted(kinds)]
