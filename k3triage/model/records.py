@@ -65,6 +65,7 @@ class Record:
     level: str | None = None
     count: int = 1
     gap: bool = False
+    year_known: bool = True
 
 
 @dataclass(slots=True)
