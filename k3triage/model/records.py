@@ -66,6 +66,7 @@ class Record:
     count: int = 1
     gap: bool = False
     year_known: bool = True
+    year_known: bool = True
 
 
 @dataclass(slots=True)
