@@ -34,7 +34,7 @@ a{color:var(--link)}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:.9rem}
 th,td{text-align:left;padding:.3rem .6rem .3rem 0;border-bottom:1px solid var(--line);vertical-align:top}
-td.n,th.n{text-align:right}
+td.n,th.n{text-align:right;padding-right:1.2rem}
 footer{margin-top:2.5rem;color:var(--soft);font-size:.85rem}
 """.strip()
 

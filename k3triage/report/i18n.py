@@ -9,17 +9,14 @@ _WORDS: dict[str, tuple[str, str]] = {
     "likely": ("likely", "可能性大"),
     "possible": ("possible", "可能性あり"),
     "phase": ("phase {}", "段階 {}"),
-    "lines": ("lines {} to {}", "{}～{} 行目"),
+    "lines": ("in lines {} to {}", "{}～{} 行目"),
     "why": ("Why", "理由"),
     "do": ("Do", "対処"),
     "because": ("because {}", "理由: {}"),
     "avoid": ("Do not", "してはいけないこと"),
     "missing": ("Missing to be sure", "確認に必要な情報"),
     "bring": ("Bring this, then run k3triage on all of it", "次の情報を集めて、まとめて k3triage にかけてください"),
-    "echoes": (
-        "Echoes: {} lines of {} other causes follow from this ({})",
-        "余波: この原因から出た行 {} 行、{} 種類 ({})",
-    ),
+    "echoes": ("Echoes: {} lines, {} causes ({})", "余波: {} 行、{} 種類 ({})"),
     "others": ("Also failed on its own: {}", "別に発生した障害: {}"),
     "recovered": ("Recovered: {}", "復旧済み: {}"),
     "attempts": ("Attempts: {}; this is about {}", "起動の試行: {}。この診断の対象は {}"),
@@ -65,6 +62,6 @@ def word(key: str, lang: Lang, *values: str) -> str:
     return phrase.format(*values) if values else phrase
 
 
-def keys() -> frozenset[str]:
+def phrases() -> frozenset[str]:
     """All keys, for the test that both languages fill the same places."""
     return frozenset(_WORDS)

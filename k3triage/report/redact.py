@@ -6,6 +6,7 @@ give them. Quantifiers are bounded or exclude what follows them, so that a line 
 
 import re
 from collections.abc import Callable
+from ipaddress import IPv6Address
 from typing import Any
 
 from k3triage.model.report import Report
@@ -52,7 +53,7 @@ _PROMPT = re.compile(
 )
 _TOKEN_IDS = re.compile(r"(\b(?:prompt_token_ids|prompt_ids|input_ids)[\"']?\s{0,4}[:=]\s{0,4}\[)[^\]]*")
 _IPV4 = re.compile(r"(?<![\w.])(?!127\.0\.0\.1|0\.0\.0\.0)\d{1,3}(?:\.\d{1,3}){3}(?![\w.])")
-_IPV6 = re.compile(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){2,7}(?::?[0-9a-fA-F]{1,4}){1,7}(?![\w:])")
+_IPV6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{0,5}:[0-9a-fA-F:]{0,40}:[0-9a-fA-F:]{0,5}(?![\w:])")
 
 
 def _hide_value(match: re.Match[str]) -> str:
@@ -64,6 +65,14 @@ def _hide_value(match: re.Match[str]) -> str:
     return f"{name}{match['sep']}{quote}{HIDDEN}{quote}"
 
 
+def _hide_ipv6(match: re.Match[str]) -> str:
+    try:
+        address = IPv6Address(match.group())
+    except ValueError:  # a time of day, a chain of identifiers
+        return match.group()
+    return match.group() if address.is_loopback or address.is_unspecified else HIDDEN
+
+
 def redact_text(text: str, *, addresses: bool = False) -> str:
     """A text without secrets, e-mail addresses and prompts; IP addresses go too where `addresses` is set."""
     text = _PROMPT.sub(lambda m: f"{m['name']}'[redacted {len(m['value'])} characters]'", text)
@@ -72,7 +81,7 @@ def redact_text(text: str, *, addresses: bool = False) -> str:
         text = pattern.sub(replacement, text)
     text = _OPTION.sub(_hide_value, _PAIR.sub(_hide_value, text))
     if addresses:
-        text = _IPV6.sub(HIDDEN, _IPV4.sub(HIDDEN, text))
+        text = _IPV6.sub(_hide_ipv6, _IPV4.sub(HIDDEN, text))
     return text
 
 
