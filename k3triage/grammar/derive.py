@@ -18,8 +18,8 @@ class NotRegularError(ValueError):
 def derive(grammar: str, rule: str) -> str:
     """The regular expression of a rule, with one named group for each terminal that the tree would keep.
 
-    A group is called after its terminal in lower case. Only rules without recursion have one, and each terminal
-    may stand once in the rule, since `re` allows a group name once.
+    A group is called after its terminal in lower case. The expression is not anchored. Only rules without recursion
+    have one, and each terminal may stand once in a rule, since `re` allows a group name once.
 
     Raises: NotRegularError where the rule is recursive, KeyError where it does not exist.
     """
@@ -27,7 +27,7 @@ def derive(grammar: str, rule: str) -> str:
     rules: dict[str, list[Rule]] = {}
     for item in parser.rules:
         rules.setdefault(item.origin.name, []).append(item)
-    return _rule(parser, rules, rule, ()) + r"\Z"
+    return _rule(parser, rules, rule, ())
 
 
 def _rule(parser: Lark, rules: dict[str, list[Rule]], name: str, open_rules: tuple[str, ...]) -> str:

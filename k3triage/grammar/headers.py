@@ -5,37 +5,15 @@ load Lark for them. `parse_header` picks the patterns to try by the first charac
 that the scan keeps.
 """
 
-import json
 import re
 from collections.abc import Callable
 from functools import cache
 
-from k3triage.cache import load_or_make
 from k3triage.grammar.clocks import calendar_clock, epoch_clock, glog_clock, iso_clock, us_clock, vllm_clock
-from k3triage.grammar.loader import fingerprint
 from k3triage.grammar.own_words import own_words
+from k3triage.grammar.patterns import matcher
 from k3triage.model.records import NO_PROCESS, Header, Line, Process, Record
 
-HEADER_RULES = {
-    "vllm": "vllm",
-    "nccl": "nccl",
-    "uvicorn": "logging",
-    "basic": "logging",
-    "c10d": "logging",
-    "klog": "logging",
-    "nixl": "logging",
-    "dashed": "logging",
-    "spaced": "logging",
-    "loguru": "logging",
-    "raycpp": "logging",
-    "bracketed": "logging",
-    "trtllm": "logging",
-    "ucx": "logging",
-    "kernel": "kernel",
-    "kernel_plain": "kernel",
-    "logfmt": "docker",
-    "logrus": "docker",
-}
 _LEVELS = {
     "T": "DEBUG",
     "TRACE": "DEBUG",
@@ -71,9 +49,6 @@ _PREFIXED = re.compile(r"\S{1,60} (?=(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +\d\d
 # NCCL cuts its lines at 1023 bytes, so its mark stands near the start or not at all.
 _NCCL_WITHIN = 700
 
-# Goes into the cache's key: raise it when derive.py changes what it makes.
-_VERSION = "1 "
-
 Parse = Callable[[str, Record], Header | None]
 
 
@@ -94,25 +69,6 @@ def parse_header(record: Record) -> Header:
 def to_line(record: Record) -> Line:
     """The record together with its header."""
     return Line(record, parse_header(record))
-
-
-@cache
-def patterns() -> dict[str, str]:
-    """Regular expression of each header rule, with the names of its fields as groups."""
-
-    def make() -> bytes:
-        from k3triage.grammar.derive import derive
-
-        return json.dumps({rule: derive(grammar, rule) for rule, grammar in HEADER_RULES.items()}).encode()
-
-    found: dict[str, str] = json.loads(load_or_make("headers", _VERSION + fingerprint(*HEADER_RULES.values()), make))
-    return found
-
-
-@cache
-def matcher(rule: str) -> Callable[[str], re.Match[str] | None]:
-    """The bound `match` of a header rule's pattern."""
-    return re.compile(patterns()[rule]).match
 
 
 def _process(

@@ -36,7 +36,7 @@ def fingerprint(*names: str) -> str:
     return digest.hexdigest()
 
 
-def _resolve(_base: str | None, path: str) -> tuple[str, str]:
+def import_hook(_base: str | None, path: str) -> tuple[str, str]:
     """Lark's hook for `%import .common (...)`: works out of a zip file too, where there are no paths."""
     name = path.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".lark")
     try:
@@ -51,7 +51,7 @@ def build(grammar: str, start: str, parser: Literal["earley", "lalr"] = "earley"
     from lark import Lark
 
     options: dict[str, Any] = {"lexer": "dynamic"} if parser == "earley" else {"lexer": "contextual"}
-    return Lark(source(grammar), start=start, parser=parser, import_paths=[_resolve], **options)
+    return Lark(source(grammar), start=start, parser=parser, import_paths=[import_hook], **options)
 
 
 def parse(grammar: str, start: str, text: str, parser: Literal["earley", "lalr"] = "earley") -> Tree[Any]:
