@@ -5,6 +5,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from k3triage.cli.interrupt import interruptible
 from k3triage.cli.terminal import Progress, message, page_width, wants_color, write
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 FAILED = 1
 UNREAD = 3
+INTERRUPTED = 130
 
 
 def _render(report: "Report", options: argparse.Namespace) -> str:
@@ -66,9 +68,10 @@ def command(options: argparse.Namespace) -> int:
     from k3triage.api import triage
 
     start = time.perf_counter()
-    with Progress(f"reading {len(options.inputs)} input{'s' * (len(options.inputs) != 1)}"):
+    what = f"reading {len(options.inputs)} input{'s' * (len(options.inputs) != 1)}"
+    with interruptible(options.inputs) as (inputs, interrupted), Progress(what):
         report = triage(
-            *options.inputs,
+            *inputs,
             profile=options.profile,
             rules=options.rules,
             jobs=options.jobs,
@@ -82,4 +85,4 @@ def command(options: argparse.Namespace) -> int:
     write(_render(report, options), options.output)
     if options.stats:
         _stats(report, seconds)
-    return exit_code(report, options.exit_zero)
+    return INTERRUPTED if interrupted() else exit_code(report, options.exit_zero)
