@@ -7,9 +7,10 @@ counts, in it the highest tier, in that the earliest.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from k3triage.diagnose.findings import STARTUP, TIERS
 from k3triage.diagnose.parsed import Finding, ParsedInput
 from k3triage.diagnose.timeline import Attempt, Timeline
-from k3triage.model.enums import Outcome
+from k3triage.model.enums import Outcome, Phase
 
 _SETTLED_SECONDS = 15.0
 _SETTLED_LINES = 15
@@ -47,6 +48,9 @@ def choose(parsed: Sequence[ParsedInput], timelines: Sequence[Timeline], finding
         failed = [result for result in results if result.input == number and result.outcome is Outcome.FAILED]
         if failed:
             pool.extend(failed[-1].failing)
+    if not pool:
+        # A fault that a rule knows and that failed requests is worth a report, though the server went on.
+        pool = [f for f in findings if f.recovered and f.tier == TIERS["root"] and f.phase is Phase.SERVING]
     advisory = next((f for f in sorted(findings, key=lambda f: (f.input, f.index)) if f.role == "advisory"), None)
     if not pool:
         return Choice(None, advisory, results)
@@ -108,6 +112,8 @@ def _mark_recovered(parsed: ParsedInput, timeline: Timeline, attempt: Attempt, m
             rest = [f for f in ordered if finding.index < f.index < attempt.ready and f.role == "cascade"]
             finding.recovered = finding.recovered or not rest
             continue
+        if finding.phase in STARTUP:
+            continue  # only a server that got ready has left a start-up failure behind
         for progress in attempt.progress:
             if finding.index < progress < limit and _settled(parsed, timeline, finding, progress):
                 finding.recovered = True

@@ -18,7 +18,7 @@ UNHANDLED = "unknown.unhandled_exception"
 ERROR_LINE = "unknown.error_line"
 TIERS = {"root": 30, "generic": 20, "suspect": 20, "error_line": 10, "cascade": 5}
 _CONTROL_FLOW = frozenset({"StopIteration", "StopAsyncIteration", "KeyError", "AttributeError", "Empty", "queue.Empty"})
-_STARTUP = frozenset(
+STARTUP = frozenset(
     {
         Phase.CONTAINER_START,
         Phase.IMPORT,
@@ -100,7 +100,8 @@ class FindingBuilder:
         if best is None:
             if unknown is None or (settled and unknown.link == "context"):
                 return None
-            return self._make(self._index_of(unknown.line), unknown.line, None, block, role="generic")
+            line = _statement(unknown)
+            return self._make(self._index_of(line), line, None, block, role="generic")
         raised, hit, line = best
         if hit.signature.role == "root" and line is raised.line:
             line = self._deepest(block, raised).line
@@ -109,7 +110,8 @@ class FindingBuilder:
             and hit.signature.role != "root"
             and unknown.type.rpartition(".")[2] not in _CONTROL_FLOW
         ):
-            return self._make(self._index_of(unknown.line), unknown.line, None, block, role="generic")
+            line = _statement(unknown)
+            return self._make(self._index_of(line), line, None, block, role="generic")
         return self._make(self._index_of(line), line, hit, block)
 
     def _deepest(self, block: TracebackBlock, known: Raised) -> Raised:
@@ -199,6 +201,13 @@ class FindingBuilder:
         return finding
 
 
+def _statement(raised: Raised) -> Line:
+    """The line that states the fault: pydantic's indented message, else the exception's own line."""
+    if raised.type.endswith("ValidationError") and "validation error" in raised.message.split("\n", 1)[0]:
+        return next((line for line in raised.more if line.own.startswith("  ") and line.own.strip()), raised.line)
+    return raised.line
+
+
 def _tier(role: str, line: Line, block: TracebackBlock | None) -> int:
     tier = TIERS.get(role, 0)
     if line.header.level in _QUIET and line.header.kind != "nccl":
@@ -239,7 +248,7 @@ def phase_of_frames(raised: Raised, pack: Pack) -> Phase | None:
 def _phase_fits(wanted: tuple[str, ...], phase: Phase) -> bool:
     if phase is Phase.UNKNOWN or phase in wanted:
         return True
-    return "startup" in wanted and phase in _STARTUP
+    return "startup" in wanted and phase in STARTUP
 
 
 def _in_range(version: tuple[int, ...], since: str | None, until: str | None) -> bool:

@@ -191,10 +191,10 @@ def _role(finding: Finding, chosen: Finding | None) -> Role:
         return Role.BENIGN
     if finding.role == "context":
         return Role.CONTEXT
-    if finding.recovered:
-        return Role.RECOVERED
     if chosen is not None and finding.cause == chosen.cause:
         return Role.ROOT
+    if finding.recovered:
+        return Role.RECOVERED
     if chosen is None:
         return Role.CONTEXT
     return Role.CASCADE
