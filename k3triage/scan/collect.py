@@ -1,0 +1,397 @@
+"""Takes scanned cells in order and stores the lines worth keeping, with their numbers and surroundings.
+
+It stores at least what `partial.select` lets through; the budgets here only say which literals need no search any more.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from k3triage.model.records import RawLine
+from k3triage.scan.anchors import LINE_COST, AnchorSet
+from k3triage.scan.cells import Buffers, Cell, Piece
+from k3triage.scan.engines import Engines
+from k3triage.scan.longline import LongLine
+from k3triage.scan.newlines import Counter
+from k3triage.scan.partial import AFTER_LINES, BEFORE_LINES, Budget, Event, Partial, mark_gaps, trim
+from k3triage.scan.tail import last_lines
+
+_SLACK = 1_000
+_EXACT_CELLS = 64
+_SAMPLED = 16
+
+
+class Collector:
+    """State of one source while it is scanned."""
+
+    def __init__(self, anchors: AnchorSet, engines: Engines, buffers: Buffers, count: Counter) -> None:
+        self.closed: frozenset[int] = frozenset()
+        self._anchors = anchors
+        self._context = anchors.limits.context_bytes
+        self._engines = engines
+        self._buffers = buffers
+        self._count = count
+        self._budget = Budget(anchors, _SLACK)
+        self._pool: dict[int, RawLine] = {}
+        self._pool_cost = 0
+        self._events: list[Event] = []
+        self._ring_pool: dict[int, RawLine] = {}
+        self._ring_events: list[Event] = []
+        self._head: dict[int, RawLine] = {}
+        self._head_open = True
+        self._head_room = self._context
+        self._dropped: dict[int, int] = {}
+        self._closed_cells = 0
+        # Cells already read, the newest last, as far back as surroundings and the last lines may reach.
+        self._held: deque[Cell] = deque()
+        self._held_bytes = 0
+        self._cell = Cell(bytearray(), 0, 0, 0)
+        self._at = 0
+        self._number = 1
+        self._size = 0
+        self._newlines = 0
+        self._ends_open = False
+        self._taken = 0
+        self._until = 0
+        self._room = 0
+        self._join = 0
+        self._waiting = True
+        self._next: dict[int, int] = {}
+        self._long: LongLine | None = None
+
+    # --- cells ---------------------------------------------------------------------------------------------------
+
+    def consume(self, cell: Cell, present: list[int], searched: frozenset[int], newlines: int) -> None:
+        """Take the next cell.
+
+        present: ids that occur in it, of all but those in `searched`, which were left out of the search.
+        newlines: its line feeds.
+        """
+        self._cell, self._at = cell, cell.start
+        self._next.clear()
+        first = self._number
+        if self._head_open:
+            self._take_head(cell)
+        if not searched <= self.closed:
+            present = self._engines.get(self.closed).present(cell.data, cell.start, cell.stop)
+        self._count_dropped(cell)
+        start: int | None = cell.start
+        while start is not None:
+            again = self._lines(present, start)
+            if again is not None:
+                present = self._engines.get(frozenset()).present(cell.data, again, cell.stop)
+            start = again
+        self._advance(cell.stop)
+        self._number = first + newlines
+        self._newlines += newlines
+        self._size = cell.offset + cell.stop - cell.start
+        self._ends_open = cell.stop > cell.start and cell.data[cell.stop - 1] != 10
+        self._hold(cell)
+
+    def consume_piece(self, piece: Piece) -> None:
+        """Take the next piece of an over-long line."""
+        if self._long is None:
+            self._long = LongLine(self._anchors, piece.offset)
+            self._until = self._join = 0
+            self._head_open = False
+            self._drop_held(0)
+        self._long.feed(piece.data, piece.last, self._engines.get(self.closed))
+        self._size = piece.offset + len(piece.data)
+        if not piece.last:
+            return
+        long, self._long = self._long, None
+        self._ends_open = not piece.data.endswith(b"\n")
+        if long.ids:
+            self._cell = Cell(bytearray(), 0, 0, long.offset)
+            self._at = 0
+            self._event(0, long.data, long.ids)
+        self._number += not self._ends_open
+        self._newlines += not self._ends_open
+
+    def _lines(self, present: list[int], start: int) -> int | None:
+        """Go through the lines with anchors from `start` on; returns where to search anew after a reset."""
+        cell = self._cell
+        hits, capped = self._hits(present, start)
+        line_end = start - 1
+        found: set[int] = set()
+        line_start = start
+        for at, i in [*hits, (cell.stop + 1, -1)]:
+            if at > line_end:
+                if found:
+                    closed = bool(self.closed) or capped
+                    if self._event_at(line_start, line_end, found) and closed:
+                        return line_end + 1 if line_end < cell.stop else None
+                    found = set()
+                if i < 0:
+                    break
+                line_start = cell.data.rfind(b"\n", start, at) + 1 or start
+                line_end = cell.data.find(b"\n", at, cell.stop)
+                if line_end < 0:
+                    line_end = cell.stop
+            found.add(i)
+        return None
+
+    def _hits(self, present: Iterable[int], start: int) -> tuple[list[tuple[int, int]], bool]:
+        """(position, id), one a line and id, ascending, as far as budgets reach; whether they cut something off."""
+        data, stop = self._cell.data, self._cell.stop
+        hits: list[tuple[int, int]] = []
+        capped = False
+        for i in present:
+            literal = self._anchors.literals[i]
+            resets = i in self._anchors.resets
+            room = self._anchors.first[i] - self._budget.count.get(i, 0)
+            at = data.find(literal, start, stop)
+            while at >= 0 and (room > 0 or resets):
+                hits.append((at, i))
+                room -= 1
+                end = data.find(b"\n", at, stop)
+                if end < 0:
+                    at = -1
+                    break
+                at = data.find(literal, end, stop)
+            if at >= 0:
+                capped = True
+                self._dropped[i] = self._dropped.get(i, 0) + data.count(literal, at, stop)
+        hits.sort()
+        return hits, capped
+
+    def _count_dropped(self, cell: Cell) -> None:
+        if not self.closed:
+            return
+        self._closed_cells += 1
+        times = 1 if self._closed_cells <= _EXACT_CELLS else _SAMPLED
+        if times == 1 or self._closed_cells % _SAMPLED == 0:
+            for i in self.closed:
+                found = cell.data.count(self._anchors.literals[i], cell.start, cell.stop)
+                if found:
+                    self._dropped[i] = self._dropped.get(i, 0) + found * times
+
+    # --- lines ---------------------------------------------------------------------------------------------------
+
+    def _event_at(self, start: int, end: int, found: set[int]) -> bool:
+        line = bytes(self._cell.data[start:end])
+        self._advance(start)
+        ids = self._anchors.complete(found, line)
+        resets = self._event(start, self._anchors.cut(line, ids), ids)
+        self._at = end + 1
+        self._number += 1
+        return resets
+
+    def _event(self, start: int, data: bytes, ids: frozenset[int]) -> bool:
+        """Decide about the line that begins at `start`, where the cursor stands; whether it resets the budgets."""
+        anchors, number = self._anchors, self._number
+        resets = bool(ids & anchors.resets)
+        if resets:
+            self._ring(start)
+            self._budget.reset()
+            self.closed = frozenset()
+            self._waiting = True
+        granted = self._budget.grant(ids)
+        progress = any(i in ids for i in anchors.progress)
+        in_window = number <= self._until
+        if granted or (progress and self._waiting):
+            self._events.append(Event(number, self._offset(start), ids))
+            if granted & anchors.faults:
+                for line in self._before(start):
+                    self._keep(line)
+            self._keep(RawLine(self._offset(start), number, data))
+        if in_window:
+            self._spend(len(data) + 1)
+        if granted & anchors.faults:
+            self._until, self._room, self._waiting = number + AFTER_LINES, self._context, True
+        elif progress:
+            self._waiting = False
+        if granted & anchors.joins:
+            self._join = number + 1
+        if any(i not in self.closed and self._budget.count[i] >= self._budget.limit(i) for i in ids):
+            self.closed = self._budget.closed()
+        return resets
+
+    def _advance(self, goal: int) -> None:
+        """Move the cursor to the line that begins at `goal`, keeping what is due on the way."""
+        cell = self._cell
+        if self._waiting:
+            at = self._find_progress(goal)
+            if at is not None:
+                start = cell.data.rfind(b"\n", cell.start, at) + 1 or cell.start
+                end = cell.data.find(b"\n", at, cell.stop)
+                end = cell.stop if end < 0 else end
+                self._window(start)
+                line = bytes(cell.data[start:end])
+                ids = self._anchors.complete((), line)
+                offset = self._offset(start)
+                self._events.append(Event(self._number, offset, ids))
+                self._keep(RawLine(offset, self._number, self._anchors.cut(line, ids)))
+                if self._number <= self._until:
+                    self._spend(end - start + 1)
+                self._waiting = False
+                self._at = end + 1
+                self._number += 1
+        self._window(goal)
+
+    def _window(self, goal: int) -> None:
+        cell = self._cell
+        while self._at < goal and (self._number <= self._until or self._number == self._join):
+            end = cell.data.find(b"\n", self._at, cell.stop)
+            end = cell.stop if end < 0 else end
+            size = end - self._at + 1
+            fits = self._number <= self._until and self._spend(size)
+            if fits or (self._number == self._join and size <= self._context):
+                data = bytes(cell.data[self._at : end])
+                self._keep(RawLine(self._offset(self._at), self._number, data))
+            self._at = end + 1
+            self._number += 1
+        if self._at < goal:
+            if goal < cell.stop:
+                self._number += self._count(cell.data, self._at, goal)
+            self._at = goal
+
+    def _spend(self, size: int) -> bool:
+        self._room -= size
+        if self._room < 0:
+            self._until = 0
+        return self._room >= 0
+
+    def _find_progress(self, goal: int) -> int | None:
+        """Position of the first progress literal from the cursor up to `goal`."""
+        data, best = self._cell.data, None
+        for i in self._anchors.progress:
+            at = self._next.get(i, -2)
+            if at == -2 or -1 < at < self._at:
+                at = self._next[i] = data.find(self._anchors.literals[i], self._at, self._cell.stop)
+            if self._at <= at < goal and (best is None or at < best):
+                best = at
+        return best
+
+    def _offset(self, at: int) -> int:
+        return self._cell.offset + at - self._cell.start
+
+    def _before(self, start: int) -> list[RawLine]:
+        """Lines before the cursor that surround a fault."""
+        lines: list[RawLine] = []
+        number, offset, room = self._number, self._offset(start), self._context
+        for data in self._backwards(start):
+            number -= 1
+            offset -= len(data) + 1
+            room -= len(data) + 1
+            if number <= self._taken or room < 0 or len(lines) == BEFORE_LINES:
+                break
+            lines.append(RawLine(offset, number, data))
+        return lines
+
+    def _backwards(self, start: int) -> Iterator[bytes]:
+        """Lines that end before `start` of the current cell, the nearest first."""
+        for cell, stop in [(self._cell, start), *((held, held.stop) for held in reversed(self._held))]:
+            while stop > cell.start:
+                end = stop - 1
+                stop = cell.data.rfind(b"\n", max(cell.start, end - self._context), end) + 1
+                if not stop:
+                    if end - cell.start > self._context:
+                        return
+                    stop = cell.start
+                yield bytes(cell.data[stop:end])
+
+    def _keep(self, line: RawLine) -> None:
+        if line.number in self._pool or line.number <= self._taken:
+            return
+        self._pool[line.number] = line
+        self._budget.lines += 1
+        self._pool_cost += len(line.data) + LINE_COST
+        if self._pool_cost > self._anchors.limits.kept_bytes * 5 // 4:
+            self._prune()
+
+    def _prune(self) -> None:
+        """Drop the middle of what is stored."""
+        self._pool = {n: self._pool[n] for n in trim(sorted(self._pool), self._pool, self._anchors)}
+        self._pool_cost = sum(len(line.data) + LINE_COST for line in self._pool.values())
+        self._events = [event for event in self._events if event.number in self._pool]
+
+    def _take_head(self, cell: Cell) -> None:
+        at, number = cell.start, self._number
+        while at < cell.stop and self._head_open:
+            end = cell.data.find(b"\n", at, cell.stop)
+            end = cell.stop if end < 0 else end
+            self._head_room -= end - at + 1
+            self._head_open = number <= AFTER_LINES and self._head_room >= 0
+            if self._head_open:
+                self._head[number] = RawLine(self._offset(at), number, bytes(cell.data[at:end]))
+            at, number = end + 1, number + 1
+
+    # --- ends ----------------------------------------------------------------------------------------------------
+
+    def _hold(self, cell: Cell) -> None:
+        self._held.append(cell)
+        self._held_bytes += cell.stop - cell.start
+        self._drop_held(self._anchors.limits.tail_bytes + self._context)
+
+    def _drop_held(self, needed: int) -> None:
+        while self._held and self._held_bytes - (self._held[0].stop - self._held[0].start) >= needed:
+            old = self._held.popleft()
+            self._held_bytes -= old.stop - old.start
+            # Cells of a slow stream share a buffer.
+            if all(cell.data is not old.data for cell in self._held):
+                self._buffers.give(old.data)
+
+    def _ring(self, start: int) -> None:
+        """Store the last lines, before `start`, of literals that have had their share."""
+        if not self.closed:
+            return
+        parts = [bytes(cell.data[cell.start : cell.stop]) for cell in self._held]
+        text = b"".join([*parts, bytes(self._cell.data[self._cell.start : start])])
+        engine = self._engines.get(frozenset())
+        found = last_lines(text, self._number, self._offset(start), self._anchors, engine)
+        self._ring_events += found.events
+        self._ring_pool.update(found.pool)
+        if found.until >= self._number and found.until > self._until:
+            self._until, self._room = found.until, max(self._room, found.room)
+
+    def _stored(self) -> dict[int, RawLine]:
+        return {**self._ring_pool, **self._head, **self._pool}
+
+    def take(self) -> list[RawLine]:
+        """Lines stored since the last call."""
+        lines = [self._pool[n] for n in sorted(self._pool)]
+        self._pool, self._pool_cost = {}, 0
+        self._events.clear()
+        mark_gaps(lines, self._taken)
+        if lines:
+            self._taken = lines[-1].number
+        return lines
+
+    def ready(self) -> bool:
+        """Whether `take` has lines to give."""
+        return bool(self._pool)
+
+    def close(self, taken: bool) -> Partial:
+        """The result; only what was not taken out where lines were taken."""
+        size, self._cell, self._at = self._size, Cell(bytearray(), 0, 0, self._size), 0
+        end = self._newlines + self._ends_open
+        self._number = end + 1
+        self._ring(0)
+        pool = self._stored()
+        dropped = {self._anchors.literals[i]: n for i, n in sorted(self._dropped.items())}
+        if taken:
+            rest = {**self._ring_pool, **self._pool}
+            lines = [rest[n] for n in sorted(rest) if n > self._taken]
+            mark_gaps(lines, self._taken)
+            return Partial(lines, size, self._newlines, dropped, self._anchors, _ends_open=self._ends_open, _taken=True)
+        number, offset = end + 1, size + (1 if self._ends_open else 0)
+        for data in self._tail_lines():
+            number, offset = number - 1, offset - len(data) - 1
+            pool.setdefault(number, RawLine(offset, number, data))
+        events = {event.number: event for event in self._ring_events}
+        for event in self._events:
+            other = events.get(event.number)
+            events[event.number] = Event(event.number, event.offset, event.ids | (other.ids if other else frozenset()))
+        ordered = [events[n] for n in sorted(events)]
+        return Partial.build(self._anchors, ordered, pool, size, self._newlines, dropped, self._ends_open)
+
+    def _tail_lines(self) -> list[bytes]:
+        lines: list[bytes] = []
+        text = b"".join(bytes(cell.data[cell.start : cell.stop]) for cell in self._held)
+        room = self._context
+        for data in reversed(text.removesuffix(b"\n").split(b"\n") if text else []):
+            room -= len(data) + 1
+            if room < 0 or len(lines) == BEFORE_LINES:
+                break
+            lines.append(data)
+        return lines

@@ -1,0 +1,257 @@
+"""What a scan found, and how the findings of adjoining slices become those of the whole.
+
+A line is kept for what stands in it: its *events*. `select` decides, from all events in order, which lines stay. While
+scanning, more may be stored than `select` lets through, never less; so a merge runs `select` again over the events
+of both parts and comes to what a scan of the whole would have kept.
+"""
+
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from k3triage.model.records import RawLine
+from k3triage.scan.anchors import LINE_COST, AnchorSet
+
+BEFORE_LINES = 10
+AFTER_LINES = 80
+
+
+@dataclass(slots=True)
+class Event:
+    """A line with at least one anchor: its number, its offset and the anchors seen in it."""
+
+    number: int
+    offset: int
+    ids: frozenset[int]
+
+
+def walk(pool: dict[int, RawLine], first: int, step: int, lines: int, room: int) -> Iterator[int]:
+    """Numbers of adjoining lines of the pool from `first` on, at most `lines` of them and `room` bytes together."""
+    for number in range(first, first + step * lines, step):
+        line = pool.get(number)
+        if line is None:
+            return
+        room -= len(line.data) + 1
+        if room < 0:
+            return
+        yield number
+
+
+class Budget:
+    """How many lines of each anchor an attempt has had.
+
+    slack: lines that an attempt may have beyond its limit, for a scan that must store at least what `select` takes.
+    """
+
+    def __init__(self, anchors: AnchorSet, slack: int = 0) -> None:
+        self._anchors = anchors
+        self._limits = anchors.limits
+        self._slack = slack
+        self.count: dict[int, int] = {}
+        self.lines = 0
+
+    def limit(self, i: int) -> int:
+        """Lines of anchor `i` that this attempt may keep from its beginning."""
+        first = self._anchors.first[i]
+        return first if self.lines <= self._limits.attempt_lines + self._slack else min(first, self._limits.tight)
+
+    def grant(self, ids: frozenset[int]) -> set[int]:
+        """Count a line; return those of its anchors that still had room."""
+        granted = set()
+        for i in ids:
+            count = self.count.get(i, 0)
+            if count < self.limit(i):
+                granted.add(i)
+            self.count[i] = count + 1
+        granted.difference_update(self._anchors.progress)
+        return granted
+
+    def closed(self) -> frozenset[int]:
+        """Anchors without room; those that reset the budget always have room."""
+        return frozenset(i for i, n in self.count.items() if n >= self.limit(i)) - self._anchors.resets
+
+    def reset(self) -> None:
+        """A new attempt begins."""
+        self.count.clear()
+        self.lines = 0
+
+
+def _ring(events: list[Event], anchors: AnchorSet, end: int) -> dict[int, set[int]]:
+    """By line number: anchors for which the line is one of the last of its attempt."""
+    kept: dict[int, set[int]] = {}
+    count: dict[int, int] = {}
+    for event in reversed(events):
+        if event.offset >= end - anchors.limits.tail_bytes:
+            for i in event.ids:
+                count[i] = count.get(i, 0) + 1
+                if count[i] <= anchors.last[i] and i not in anchors.progress:
+                    kept.setdefault(event.number, set()).add(i)
+        if event.ids & anchors.resets:
+            end = event.offset
+            count.clear()
+    return kept
+
+
+def _progress(event: Event, anchors: AnchorSet) -> bool:
+    return any(i in event.ids for i in anchors.progress)
+
+
+def select(
+    events: list[Event], pool: dict[int, RawLine], anchors: AnchorSet, end: int
+) -> tuple[list[int], list[Event]]:
+    """Numbers of the lines that stay, ascending, and the events that keep them.
+
+    events: ascending by number, one a line. pool: all lines that may stay, by number. end: bytes of the source.
+    """
+    ring = _ring(events, anchors, end)
+    budget = Budget(anchors)
+    kept: set[int] = set()
+    reasons: list[Event] = []
+    waiting = True
+    room = anchors.limits.context_bytes
+    window: list[int] = []
+    for event in events:
+        # Lines of a window that stand before this event belong to what the attempt has had so far.
+        fresh = [n for n in window if n < event.number and n not in kept]
+        kept.update(fresh)
+        budget.lines += len(fresh)
+        if event.ids & anchors.resets:
+            budget.reset()
+            waiting = True
+        granted = budget.grant(event.ids)
+        strong = granted | ring.get(event.number, set())
+        if not strong and not (waiting and _progress(event, anchors)):
+            continue
+        reasons.append(event)
+        own = [event.number]
+        if strong & anchors.faults:
+            own.extend(walk(pool, event.number - 1, -1, BEFORE_LINES, room))
+            window = [*window, *walk(pool, event.number + 1, 1, AFTER_LINES, room)]
+            waiting = True
+        elif _progress(event, anchors):
+            waiting = False
+        if strong & anchors.joins:
+            window = [*window, *walk(pool, event.number + 1, 1, 1, room)]
+        fresh = [n for n in own if n not in kept]
+        kept.update(fresh)
+        budget.lines += len(fresh)
+        window = [n for n in set(window) if n > event.number]
+    kept.update(window)
+    numbers = trim(sorted(kept), pool, anchors)
+    stay = set(numbers)
+    return numbers, [event for event in reasons if event.number in stay]
+
+
+def trim(numbers: list[int], pool: dict[int, RawLine], anchors: AnchorSet) -> list[int]:
+    """Without the middle where the lines cost more memory than allowed."""
+    limits = anchors.limits
+    costs = [len(pool[n].data) + LINE_COST for n in numbers]
+    if sum(costs) <= limits.kept_bytes:
+        return numbers
+    head, room = 0, limits.head_bytes
+    while head < len(numbers) and costs[head] <= room:
+        room -= costs[head]
+        head += 1
+    tail, room = len(numbers), limits.kept_bytes - limits.head_bytes
+    while tail > head and costs[tail - 1] <= room:
+        room -= costs[tail - 1]
+        tail -= 1
+    return numbers[:head] + numbers[tail:]
+
+
+@dataclass(slots=True)
+class Partial:
+    """Result of scanning a source, or a slice of one that begins at a line.
+
+    lines: kept lines in order; `number` and `offset` count from the beginning of what was scanned.
+    bytes, newlines: how much was scanned.
+    dropped: lines or occurrences per literal that were seen and not kept. Exact for the first 64 blocks after a
+        literal had its share, from then on estimated from every 16th block.
+    """
+
+    lines: list[RawLine] = field(default_factory=list)
+    bytes: int = 0
+    newlines: int = 0
+    dropped: dict[builtins.bytes, int] = field(default_factory=dict)
+    _anchors: AnchorSet | None = None
+    _events: list[Event] = field(default_factory=list)
+    _context: dict[int, RawLine] = field(default_factory=dict)
+    _ends_open: bool = False
+    _taken: bool = False
+
+    @classmethod
+    def build(
+        cls,
+        anchors: AnchorSet,
+        events: list[Event],
+        pool: dict[int, RawLine],
+        size: int,
+        newlines: int,
+        dropped: dict[builtins.bytes, int],
+        ends_open: bool,
+    ) -> "Partial":
+        """A partial from all that a scan stored; `pool` also holds the lines at both ends, for merging."""
+        numbers, reasons = select(events, pool, anchors, size)
+        lines = [pool[n] for n in numbers]
+        mark_gaps(lines, 0)
+        room = anchors.limits.context_bytes
+        context = [*walk(pool, 1, 1, AFTER_LINES, room), *walk(pool, newlines + ends_open, -1, BEFORE_LINES, room)]
+        return cls(
+            lines=lines,
+            bytes=size,
+            newlines=newlines,
+            dropped=dropped,
+            _anchors=anchors,
+            _events=reasons,
+            _context={n: pool[n] for n in context},
+            _ends_open=ends_open,
+        )
+
+    def merge(self, other: "Partial") -> "Partial":
+        """Result for this slice and the one that follows it; associative, neither part is changed.
+
+        Raises ValueError where this slice does not end at a line feed, where the anchors differ, or where lines
+        were taken out of one part while it was scanned.
+        """
+        anchors = self._anchors or other._anchors
+        if anchors is None or not self.bytes:
+            return other
+        if not other.bytes:
+            return self
+        if self._taken or other._taken:
+            raise ValueError("a scan whose lines were taken out cannot be merged")
+        if self._ends_open:
+            raise ValueError("a slice that others follow ends at a line feed")
+        if other._anchors is not None and (other._anchors.anchors, other._anchors.limits) != (
+            anchors.anchors,
+            anchors.limits,
+        ):
+            raise ValueError("partial scans with different anchors")
+        pool = dict(self._context)
+        pool.update((line.number, line) for line in self.lines)
+        shifted = (*other._context.values(), *other.lines)
+        for line in shifted:
+            number = line.number + self.newlines
+            pool[number] = RawLine(line.offset + self.bytes, number, line.data)
+        pool = {n: RawLine(line.offset, n, line.data) for n, line in pool.items()}
+        events = [*self._events]
+        events += [Event(e.number + self.newlines, e.offset + self.bytes, e.ids) for e in other._events]
+        dropped = dict(self.dropped)
+        for literal, count in other.dropped.items():
+            dropped[literal] = dropped.get(literal, 0) + count
+        return Partial.build(
+            anchors,
+            events,
+            pool,
+            self.bytes + other.bytes,
+            self.newlines + other.newlines,
+            dropped,
+            other._ends_open,
+        )
+
+
+def mark_gaps(lines: list[RawLine], last: int) -> None:
+    """Set `gap` on each line that does not follow the one before it; `last` is the number before the first."""
+    for line in lines:
+        line.gap = line.number != last + 1
+        last = line.number

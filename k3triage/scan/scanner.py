@@ -1,0 +1,207 @@
+"""The scan itself: reads, searches and collects, with threads where they help."""
+
+import contextlib
+import itertools
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Protocol
+
+from k3triage.model.records import RawLine
+from k3triage.scan.anchors import Anchor, AnchorSet, Limits
+from k3triage.scan.cells import CELL_BYTES, Buffers, Cell, Cutter, FileCells, Piece
+from k3triage.scan.collect import Collector
+from k3triage.scan.engines import EngineName, Engines
+from k3triage.scan.newlines import Counter, count_plain, fast_counter
+from k3triage.scan.partial import Partial
+
+# Below this much input threads and a fast counter cost more than they save.
+_LARGE = 8 << 20
+_BOM = b"\xef\xbb\xbf"
+
+Result = tuple[list[int], frozenset[int], int]
+
+
+class Source(Protocol):
+    """What `Scanner.scan` needs of an input."""
+
+    @property
+    def path(self) -> Path | None:
+        """A regular file that holds the blocks as they are, if there is one."""
+
+    def blocks(self) -> Iterator[bytes]:
+        """The content, cut anywhere."""
+
+
+def default_jobs() -> int:
+    """Processors this process may use, at most 4."""
+    if hasattr(os, "sched_getaffinity"):
+        return min(4, len(os.sched_getaffinity(0)))
+    return min(4, os.cpu_count() or 1)
+
+
+class Scanner:
+    """Picks the lines worth reading out of one source.
+
+    engine: "hyperscan", "re" (plain Python) or "auto"; the answers are the same.
+    jobs: threads; None takes the number of processors. The answers do not depend on it.
+    cell_bytes: bytes searched at once.
+
+    Either `scan` a source, or `feed` blocks and `close`. A scanner serves one source.
+    """
+
+    def __init__(
+        self,
+        anchors: Sequence[Anchor],
+        engine: EngineName = "auto",
+        jobs: int | None = None,
+        limits: Limits | None = None,
+        cell_bytes: int = CELL_BYTES,
+    ) -> None:
+        self._anchors = AnchorSet(anchors, limits)
+        self._engines = Engines(self._anchors, engine)
+        self._jobs = default_jobs() if jobs is None else max(1, jobs)
+        self._cell_bytes = cell_bytes
+        self._count: Counter = count_plain
+        self._size = 0
+        self._cutter: Cutter | None = None
+        self._collector: Collector | None = None
+        self._pool: ThreadPoolExecutor | None = None
+        self._flying: deque[tuple[Cell | Piece, Future[Result] | None]] = deque()
+        self._taken = False
+
+    def scan(self, source: Source) -> Partial:
+        """Scan a whole source: read in parallel where it is a regular file.
+
+        Raises OSError as reading does; what was read until then can still be had from `close`.
+        """
+        path = source.path
+        if path is not None and path.is_file():
+            with path.open("rb", buffering=0) as file:
+                if file.read(len(_BOM)) != _BOM:
+                    return self._scan_file(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+        for block in source.blocks():
+            self.feed(block)
+        return self.close()
+
+    def scan_slice(self, path: Path, start: int, stop: int) -> Partial:
+        """Scan bytes `start` to `stop` of a file (see `slices`)."""
+        with path.open("rb", buffering=0) as file:
+            return self._scan_file(file.fileno(), start, stop)
+
+    def _scan_file(self, fd: int, start: int, stop: int) -> Partial:
+        self._expect(stop - start)
+        cells = FileCells(fd, start, stop, self._anchors.limits.line_bytes, self._cell_bytes)
+        self._collector = self._collect(cells.buffers)
+        try:
+            self._run(cells.cells(), cells)
+            return self.close()
+        finally:
+            self._stop_threads()
+
+    def feed(self, block: bytes) -> None:
+        """Take in the next block, of any size and cut anywhere."""
+        if self._cutter is None:
+            self._cutter = Cutter(self._anchors.limits.line_bytes, self._cell_bytes)
+            self._collector = self._collect(self._cutter.buffers)
+        self._size += len(block)
+        self._expect(self._size)
+        self._run(self._cutter.feed(block), None)
+
+    def lines_ready(self) -> bool:
+        """Whether `take` has lines to give; searches what was fed so far."""
+        self._flush()
+        return self._collector is not None and self._collector.ready()
+
+    def take(self) -> list[RawLine]:
+        """Kept lines, among those fed so far, in order; each is given once and does not change later.
+
+        Surroundings of a later fault that reach back before a line already given are left out. After the first call
+        `close` gives only the lines not taken, and its result cannot be merged.
+        """
+        self._taken = True
+        self._flush()
+        return self._collector.take() if self._collector else []
+
+    def close(self) -> Partial:
+        """The result; the source has ended."""
+        if self._cutter is not None:
+            self._run(self._cutter.flush(end=True), None)
+        self._land(0)
+        self._stop_threads()
+        if self._collector is None:
+            return Partial.build(self._anchors, [], {}, 0, 0, {}, False)
+        return self._collector.close(self._taken)
+
+    def _collect(self, buffers: Buffers) -> Collector:
+        return Collector(self._anchors, self._engines, buffers, count_plain)
+
+    def _expect(self, size: int) -> None:
+        self._engines.expect(size)
+        if size >= _LARGE and self._pool is None and self._jobs > 1:
+            self._pool = ThreadPoolExecutor(self._jobs, "k3triage-scan")
+        if size >= _LARGE and self._count is count_plain:
+            self._count = fast_counter()
+
+    def _flush(self) -> None:
+        if self._cutter is not None:
+            self._run(self._cutter.flush(), None)
+            self._land(0)
+
+    def _run(self, cells: Iterable[Cell | Piece], file: FileCells | None) -> None:
+        for cell in cells:
+            if isinstance(cell, Piece):
+                self._flying.append((cell, None))
+            elif self._pool is None:
+                self._take_in(cell, self._search(cell, self._closed(), file))
+                continue
+            else:
+                self._flying.append((cell, self._pool.submit(self._search, cell, self._closed(), file)))
+            self._land(self._jobs + 1 if self._pool else 0)
+
+    def _land(self, most: int) -> None:
+        """Collect finished cells in order until at most so many are under way."""
+        while len(self._flying) > most:
+            cell, future = self._flying.popleft()
+            self._take_in(cell, future.result() if future else None)
+
+    def _take_in(self, cell: Cell | Piece, result: Result | None) -> None:
+        assert self._collector is not None
+        if isinstance(cell, Piece):
+            self._collector.consume_piece(cell)
+        elif result is not None:
+            self._collector.consume(cell, *result)
+
+    def _closed(self) -> frozenset[int]:
+        assert self._collector is not None
+        return self._collector.closed
+
+    def _search(self, cell: Cell, closed: frozenset[int], file: FileCells | None) -> Result:
+        if file is not None:
+            file.fill(cell)
+        present = self._engines.get(closed).present(cell.data, cell.start, cell.stop)
+        return present, closed, self._count(cell.data, cell.start, cell.stop)
+
+    def _stop_threads(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+
+def slices(path: Path, parts: int) -> list[tuple[int, int]]:
+    """Up to `parts` stretches (start, stop) of the file, together all of it, each beginning at a line."""
+    size = path.stat().st_size
+    cuts = {0, size}
+    with path.open("rb") as file:
+        for part in range(1, parts):
+            file.seek(size * part // parts - 1 if size * part // parts else 0)
+            with contextlib.suppress(OSError):
+                while text := file.read(64 << 10):
+                    found = text.find(b"\n")
+                    if found >= 0:
+                        cuts.add(min(size, file.tell() - len(text) + found + 1))
+                        break
+    ordered = sorted(cuts)
+    return list(itertools.pairwise(ordered))
