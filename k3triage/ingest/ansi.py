@@ -25,16 +25,14 @@ _BLANK_BARE = re.compile(" (?:" + _BARE.pattern + ")")
 _BARE_BEFORE_WORD = re.compile(
     r" ?\[\d{1,3}(?:;\d{1,3})*m(?=\(|(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b|\[?\d\d-\d\d )"
 )
-_TRIGGER = re.compile(r"\[[\d;?]+[A-Za-z]|\[[mK]|" + _SPELT + r"[\[\]]")
+_TRIGGER = re.compile(r"\[(?:[\d;?]+[A-Za-z]|[mKJH])")
 
 
 def strip_ansi(text: str) -> str:
     """The text without terminal sequences; the very same object when there are none."""
     if "\x1b" in text or "\x9b" in text:
         text = _ESCAPE.sub("", text)
-    if "[" not in text and "]" not in text:
-        return text
-    if _TRIGGER.search(text) is None:
+    if _TRIGGER.search(text) is None and "]8;" not in text:
         return text
     text = _SPELT_SEQUENCE.sub("", text)
     # One bare "[0m" may be an index or a unit in a message; two on a line, or one before a level, are colours.

@@ -7,11 +7,16 @@ _BAR = re.compile(
 )
 _VARIABLE = re.compile(r"[\d\s=>#.█▏▎▍▌▋▊▉━/|:,?<%\[\]-]+")
 _LEVEL = r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)"
+_HINT = re.compile(r" pid=|[A-Z] \d\d-\d\d ")
 _HEADER = re.compile(_LEVEL + r" \d\d-\d\d \d\d:\d\d:\d\d (?:\[[^\]\n]{1,120}\]|[\w./-]{1,80}:\d+\])")
 _HEADER_START = re.compile(_LEVEL + r" \d\d-\d\d \d\d:\d\d:\d\d ")
 _PREFIX = re.compile(r"\([A-Z][\w.:-]*(?: rank=\d+)? pid=\d+(?:, ip=[\w.:]+)?\)")
 _TORN = re.compile(r"\([A-Za-z]\w{0,40}(?: (?:r|ra|ran|rank|rank=\d*|p|pi|pid|pid=\d*))?$")
 _BAR_END = re.compile(r"(?:it/s|s/it|B/s|\d\d:\d\d(?:, *\?? ?[\d.]*)?)\]?[^\w]*$|\d%\|?[^\w]*$|Completed[^\w]*$")
+# What launchers put before a line: times, "[Stage-0]", "(Process)", "worker:".
+_LABEL = re.compile(
+    r"(?:(?:[\d:.,T/+Z-]{5,35}|\[[\w .:,/-]{1,40}\]|\([A-Za-z]{1,20}\)|[\w.-]{1,30}[:|]|[|>-])[ \t]+){1,6}"
+)
 _MAX_PIECES = 64
 
 
@@ -45,9 +50,11 @@ def glued(text: str) -> list[str]:
     """Cut a line where another process's record begins in it; a list of one where none does.
 
     A cut is made before `(Name pid=N)` and `LEVEL MM-DD HH:MM:SS` if what stands before is a bar, a torn prefix, or
-    runs straight into it; not where a message merely mentions them.
+    runs straight into it; not where a message merely mentions them. A torn prefix or a launcher's label before a cut
+    is left out.
     """
-    if " pid=" not in text and "INFO " not in text and "ERROR " not in text and "WARNING " not in text:
+    # A level at the start is the line's own header, at most eight letters long.
+    if _HINT.search(text, 8 if text[:1] in "DIWEC" else 1) is None:
         return [text]
     pieces: list[str] = []
     start = 0
@@ -56,7 +63,7 @@ def glued(text: str) -> list[str]:
         if cut is None:
             break
         before = text[start:cut]
-        if before.strip() and not _TORN.fullmatch(before.strip()):
+        if before.strip() and not _TORN.fullmatch(before.strip()) and not _LABEL.fullmatch(before):
             pieces.append(before)
         start = cut
     pieces.append(text[start:])

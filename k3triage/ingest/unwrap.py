@@ -33,6 +33,7 @@ _MAX_PENDING = 256
 _MAX_LAYERS = 16
 _MAX_DEPTH = 8
 _ELECTORS = 200
+_FULL_HEAD = 64 << 10
 _MAX_CACHE = 4096
 
 _DIGIT: tuple[Peel, ...] = (cri.cri, fluent.file_form, journald.iso, stamps.rfc3339, syslog.talos)
@@ -67,6 +68,7 @@ class Unwrapper:
         self._kinds: Counter[str] = Counter()
         self._processes: dict[tuple[object, ...], Process] = {}
         self._frame_rest = 0
+        self._electing = False
         self._json_kind: str | None = None
         self._joins_json = b'\\n"' in head
         self._elect(head)
@@ -269,7 +271,8 @@ class Unwrapper:
     def _finish(self, text: str, draft: Draft, out: list[Record], depth: int) -> None:
         if "[repeated " in text:
             text = prefixes.repeated(text, draft)
-        if depth < _MAX_DEPTH:
+        # A label that stands on each line must be seen as such before it is taken for a line that was cut.
+        if depth < _MAX_DEPTH and not self._electing:
             pieces = progress.glued(text)
             if len(pieces) > 1 or pieces[0] is not text:
                 for piece in pieces:
@@ -307,10 +310,11 @@ class Unwrapper:
 
     def _elect(self, head: bytes) -> None:
         lines = [line for line in head.split(b"\n")[: _ELECTORS * 2] if line.strip()][:_ELECTORS]
-        if len(lines) > 1 and not head.endswith(b"\n"):
-            lines.pop()  # the head may cut its last line
+        if len(lines) > 1 and len(head) >= _FULL_HEAD and not head.endswith(b"\n"):
+            lines.pop()  # a full head may cut its last line
         if not lines:
             return
+        self._electing = True
         # Each kind found may lay another one bare beneath it.
         for _ in range(4):
             texts: list[str] = []
@@ -320,7 +324,7 @@ class Unwrapper:
             if not elect(texts, self._elected):
                 break
             self._pending.clear()
-        self._pending.clear()
+        self._electing = False
         self._kinds.clear()
         self._json_kind = None
         self._frame_rest = 0

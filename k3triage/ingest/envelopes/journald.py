@@ -14,22 +14,30 @@ _REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.*?) ?\]$")
 
 def short(text: str, draft: Draft) -> str | None:
     """Take `Aug 19 18:30:11 host ident[pid]: ` off, as journalctl and syslog files (without PRI) have it."""
+    ns, start = short_time(text)
+    return None if ns is None else _behind(text, start, ns, False, draft)
+
+
+def short_time(text: str) -> tuple[int | None, int]:
+    """The time of `Aug 19 18:30:11.5 ` at the start, and the index behind it; (None, 0) where there is none."""
     if text[:3] not in MONTHS:
-        return None
+        return None, 0
     match = _SHORT.match(text)
     if match is None:
-        return None
+        return None, 0
     ns = yearless(match[1], match[2], match[3], match[4] or "")
-    return None if ns is None else _behind(text, match.end(), ns, False, draft)
+    return (None, 0) if ns is None else (ns, match.end())
 
 
 def iso(text: str, draft: Draft) -> str | None:
     """Take `2024-06-17T09:01:22+0000 host ident[pid]: ` or `1718614882.114930 host ident[pid]: ` off."""
     if text[4:5] == "-" and text[10:11] == "T":
-        found = stamp(text)
-        if found is None or text[found[1] : found[1] + 1] != " ":
+        # Host and ident are looked for first: that is cheaper than reading the time.
+        start = text.find(" ", 19, 42) + 1
+        if not start or _WHO.match(text, start) is None:
             return None
-        return _behind(text, found[1] + 1, found[0], True, draft)
+        found = stamp(text)
+        return None if found is None or found[1] + 1 != start else _behind(text, start, found[0], True, draft)
     match = _UNIX.match(text)
     if match is None:
         return None
@@ -45,7 +53,9 @@ def _behind(text: str, start: int, ns: int, year_known: bool, draft: Draft) -> s
     # journald names so, is beyond doubt.
     if year_known and who[3] is None and who[2] not in ("kernel", "systemd", "dockerd", "containerd", "kubelet"):
         return None
-    draft.ns, draft.year_known = ns, year_known
+    # A collector around it knows the year too.
+    if year_known or draft.ns is None:
+        draft.ns, draft.year_known = ns, year_known
     draft.node = who[1]
     draft.envelopes = (*draft.envelopes, "journald")
     draft.container = who[2]

@@ -53,9 +53,13 @@ def _old(text: str, draft: Draft) -> str | None:
     if inner is not None:
         draft.envelopes = (*draft.envelopes[:-1], "syslog")
         return _unescape(inner)
-    tag = _TAG_3164.match(text)
+    # Docker writes to /dev/log without a host; some devices without a time.
+    ns, start = journald.short_time(text)
+    tag = _TAG_3164.match(text, start)
     if tag is None:
         return None
+    if ns is not None and (draft.ns is None or not draft.year_known):
+        draft.ns, draft.year_known = ns, False
     draft.container = tag[1]
     draft.pid = int(tag[2]) if tag[2] else draft.pid
     draft.envelopes = (*draft.envelopes, "syslog")
