@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from k3triage.diagnose.parsed import ParsedInput
-from k3triage.grammar import engine_config, engine_stats, non_default_args
+from k3triage.grammar import engine_config, non_default_args
+from k3triage.grammar.sentences import engine_stats
 from k3triage.model.records import Line
 
 _VERSION = re.compile(r"(?:API server version|LLM engine \(v?|^\S* ?version)\s*v?(\d+\.\d+\.\d+[\w.+]*)")
@@ -78,7 +79,7 @@ def gather(inputs: Sequence[ParsedInput]) -> Facts:
             elif "non-default args: " in message:
                 facts.put("launch", Fact(True, number, index, line))
                 _put_all(facts, "flags.", non_default_args(message), number, index, line)
-            elif "hit rate: " in message:
+            elif "hit rate: " in message or "Avg prompt throughput: " in message:
                 stats.append((index, line))
         _prefix_state(facts, stats, number)
     _prefix_setting(facts)
@@ -107,18 +108,23 @@ def _prefix_setting(facts: Facts) -> None:
 
 def _prefix_state(facts: Facts, stats: Sequence[tuple[int, Line]], number: int) -> None:
     """Whether the cache was hit: a long run of prompts at a rate of (nearly) zero is a state, a short one is not."""
-    tokens = 0.0
+    tokens = rate = 0.0
     first: tuple[int, Line] | None = None
     for index, line in stats:
         values = engine_stats(line.header.message)
-        if values is None or values.prefix_hit_rate is None:
+        if values is None:
             continue
-        if values.prefix_hit_rate > _ZERO_RATE:
+        # V0 prints the hit rate on a line of its own, after the one with the throughput.
+        rate = values.get("prompt_rate", rate)
+        hits = values.get("prefix_cache_hit_rate")
+        if hits is None:
+            continue
+        if hits > _ZERO_RATE:
             facts.put("prefix_cache.state", Fact("hits", number, index, line))
             return
-        if values.prompt_throughput > 0:
+        if rate > 0:
             first = first or (index, line)
-            tokens += values.prompt_throughput * _STATS_PERIOD
+            tokens += rate * _STATS_PERIOD
     if first is not None and tokens >= _TELLING_TOKENS:
         facts.put("prefix_cache.state", Fact("never_hits", number, first[0], first[1]))
 

@@ -1,11 +1,28 @@
-"""Small types that the compiled pack shares with the scan."""
+"""What the scan looks for, shared by the rules that ask and the scan that searches."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["fault", "marker", "stat", "progress", "join"]
+
+# What a kind keeps includes what the kinds after it keep, so a weaker anchor that contains a stronger one adds nothing.
+STRENGTH: dict[Kind, int] = {"fault": 4, "join": 3, "marker": 2, "stat": 1, "progress": 0}
 
 
-class Anchor(NamedTuple):
-    """A literal that the scan looks for; kinds are explained in `k3triage.scan`."""
+@dataclass(slots=True, frozen=True)
+class Anchor:
+    """A literal to look for, and what to keep where it is found.
+
+    literal: bytes without LF, at least one.
+    kind: `fault` keeps the line and its surroundings, `marker` the line, `join` the line and the next one, `stat` the
+        line for the first and the last few, `progress` the first line after the start, a reset or a fault.
+    resets: the line begins a new attempt; all budgets start anew with it.
+    """
 
     literal: bytes
-    kind: str
+    kind: Kind
     resets: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.literal or b"\n" in self.literal:
+            raise ValueError(f"an anchor is one or more bytes without a line feed: {self.literal!r}")

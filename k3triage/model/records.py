@@ -66,7 +66,6 @@ class Record:
     count: int = 1
     gap: bool = False
     year_known: bool = True
-    year_known: bool = True
 
 
 @dataclass(slots=True)

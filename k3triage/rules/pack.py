@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from k3triage.model.anchors import Anchor
+from k3triage.model.anchors import STRENGTH, Anchor, Kind
 
 RULES_VERSION = "2026.12.1"
 
@@ -131,20 +131,21 @@ class Pack:
 
     @cached_property
     def anchors(self) -> list[Anchor]:
-        """What the scan looks for: generic anchors, markers and signatures; one entry a literal, strongest kind wins."""
-        strength = {"progress": 0, "stat": 1, "marker": 2, "join": 3, "fault": 4}
+        """What the scan looks for: generic anchors, markers, signatures; one entry a literal, the strongest kind wins."""
         kinds: dict[bytes, Anchor] = {}
 
-        def add(literal: str | bytes, kind: str, resets: bool = False) -> None:
+        def add(literal: str | bytes, kind: Kind, resets: bool = False) -> None:
             key = literal if isinstance(literal, bytes) else literal.encode("ascii")
             old = kinds.get(key)
-            if old is None or strength[old.kind] < strength[kind]:
+            if old is None or STRENGTH[old.kind] < STRENGTH[kind]:
                 kinds[key] = Anchor(key, kind, resets or bool(old and old.resets))
 
         for anchor in self.generic_anchors:
             add(anchor.literal, anchor.kind, anchor.resets)
         for marker in self.markers:
-            kind = {"progress": "progress", "stats": "stat"}.get(marker.event, "marker")
+            kind: Kind = "marker"
+            if marker.event in ("progress", "stats"):
+                kind = "progress" if marker.event == "progress" else "stat"
             add(marker.anchor, kind, marker.event == "start")
         for signature in self.signatures:
             if signature.anchor:

@@ -2,31 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-Kind = Literal["fault", "marker", "stat", "progress", "join"]
-
-# What a kind keeps includes what the kinds after it keep, so a weaker anchor that contains a stronger one adds nothing.
-STRENGTH: dict[Kind, int] = {"fault": 4, "join": 3, "marker": 2, "stat": 1, "progress": 0}
-
-
-@dataclass(slots=True, frozen=True)
-class Anchor:
-    """A literal to look for, and what to keep where it is found.
-
-    literal: bytes without LF, at least one.
-    kind: `fault` keeps the line and its surroundings, `marker` the line, `join` the line and the next one, `stat` the
-        line for the first and the last few, `progress` the first line after the start, a reset or a fault.
-    resets: the line begins a new attempt; all budgets start anew with it.
-    """
-
-    literal: bytes
-    kind: Kind
-    resets: bool = False
-
-    def __post_init__(self) -> None:
-        if not self.literal or b"\n" in self.literal:
-            raise ValueError(f"an anchor is one or more bytes without a line feed: {self.literal!r}")
+from k3triage.model.anchors import STRENGTH, Anchor
 
 
 @dataclass(slots=True, frozen=True)
@@ -57,9 +34,9 @@ class Limits:
     head_bytes: int = 8 << 20
 
     def __post_init__(self) -> None:
-        # A line that is kept cut must be too long to be surroundings, else merging could not tell what it was.
-        if not 0 < self.context_bytes <= self.cut_bytes <= self.line_bytes:
-            raise ValueError("context_bytes <= cut_bytes <= line_bytes")
+        # A line that is kept cut must be too long to be surroundings or near an end: merging sees only what is kept.
+        if not 0 < self.context_bytes <= self.cut_bytes <= self.line_bytes or self.tail_bytes > self.line_bytes:
+            raise ValueError("context_bytes <= cut_bytes <= line_bytes and tail_bytes <= line_bytes")
 
 
 LINE_COST = 160
@@ -121,6 +98,10 @@ class AnchorSet:
         more = {c for i in found for c in self._children[i] if c not in found and self.literals[c] in line}
         more.update(i for i in self.progress if self.literals[i] in line)
         return frozenset(found | more)
+
+    def contained(self, i: int) -> bool:
+        """Whether other anchors contain anchor `i`, so that a database leaves them out."""
+        return bool(self._children[i])
 
     def cut(self, line: bytes, ids: Iterable[int]) -> bytes:
         """The line, or what is kept of it where it is too long: a part around the first of the anchors `ids`."""

@@ -1,0 +1,142 @@
+"""The Python interface: `triage`, `Triage`, `events`, `scan`."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from k3triage.diagnose import diagnose
+from k3triage.ingest import Source, expand
+from k3triage.model.records import TracebackBlock
+from k3triage.pipeline import Scan, every_line, parse, read
+from k3triage.rules import Pack, load_pack
+from k3triage.scan import EngineName
+
+if TYPE_CHECKING:
+    from k3triage.model.events import Event
+    from k3triage.model.report import Report
+
+Input = str | Path | IO[bytes] | IO[str] | Iterable[bytes] | Iterable[str]
+
+
+def triage(
+    *inputs: Input,
+    profile: str | None = None,
+    rules: Sequence[str | Path] = (),
+    jobs: int | None = None,
+    engine: EngineName = "auto",
+    redact: bool = False,
+) -> "Report":
+    """The report on one incident.
+
+    inputs: paths, globs, folders, "-" for standard input, open files, or iterables of lines or blocks.
+    rules: folders of additional rule files. jobs: threads of the scan, default all cores.
+    Raises UsageError and RulePackError; an input that cannot be read is named in `report.inputs[].error`.
+    """
+    return scan(*inputs, rules=rules, jobs=jobs, engine=engine).report(profile=profile, redact=redact)
+
+
+def scan(
+    *inputs: Input, rules: Sequence[str | Path] = (), jobs: int | None = None, engine: EngineName = "auto"
+) -> "PartialTriage":
+    """The scan of some inputs of an incident, to be merged with others' and turned into a report."""
+    pack = load_pack([Path(folder) for folder in rules])
+    return PartialTriage(pack, [read(source, pack, engine=engine, jobs=jobs) for source in _sources(inputs)])
+
+
+def scan_slice(path: str | Path, start: int, stop: int, *, rules: Sequence[str | Path] = ()) -> "PartialTriage":
+    """The scan of bytes start (included) to stop (not included) of one plain file.
+
+    Cuts may fall anywhere, also inside a line; slices of one file are merged in the order of their bytes.
+    """
+    from k3triage.pipeline import read_slice
+
+    pack = load_pack([Path(folder) for folder in rules])
+    return PartialTriage(pack, [read_slice(Path(path), start, stop, pack)])
+
+
+class PartialTriage:
+    """Scans of slices, files or hosts of one incident. Merging is associative; slices of one file stay in order."""
+
+    def __init__(self, pack: Pack, scans: Sequence[Scan]) -> None:
+        self._pack = pack
+        self._scans = list(scans)
+
+    def merge(self, other: "PartialTriage") -> "PartialTriage":
+        """Both together: other inputs are added, a further slice of the same input is joined to it."""
+        scans = list(self._scans)
+        by_name = {scan.name: number for number, scan in enumerate(scans)}
+        for scan in other._scans:
+            number = by_name.get(scan.name)
+            if number is None:
+                by_name[scan.name] = len(scans)
+                scans.append(scan)
+            else:
+                scans[number] = scans[number].merge(scan)
+        return PartialTriage(self._pack, scans)
+
+    def report(self, *, profile: str | None = None, redact: bool = False) -> "Report":
+        """The report on what was scanned."""
+        report = diagnose([parse(scan) for scan in self._scans], self._pack)
+        return _redacted(report) if redact else report
+
+
+class Triage:
+    """Incremental triage of one stream, for pipelines: feed it blocks of any size and ask for a report at any time.
+
+    Memory does not grow with the length of the stream; `feed` after `report` goes on where it was.
+    """
+
+    def __init__(
+        self,
+        *,
+        profile: str | None = None,
+        rules: Sequence[str | Path] = (),
+        name: str = "-",
+        engine: EngineName = "auto",
+    ) -> None:
+        from k3triage.stream import Stream
+
+        self._pack = load_pack([Path(folder) for folder in rules])
+        self._profile = profile
+        self._stream = Stream(name, self._pack, engine=engine)
+
+    def feed(self, chunk: bytes | str) -> None:
+        """Add a piece of the log: bytes or text, any size, cut anywhere."""
+        self._stream.feed(chunk.encode("utf-8", "surrogateescape") if isinstance(chunk, str) else bytes(chunk))
+
+    def report(self, *, redact: bool = False) -> "Report":
+        """The report on everything fed so far."""
+        report = PartialTriage(self._pack, [self._stream.scan()]).report(profile=self._profile)
+        return _redacted(report) if redact else report
+
+    def merge(self, other: "Triage") -> PartialTriage:
+        """What both have seen, as one incident."""
+        return PartialTriage(self._pack, [self._stream.scan()]).merge(PartialTriage(self._pack, [other._stream.scan()]))
+
+
+def events(*inputs: Input) -> Iterator["Event"]:
+    """Every typed event of the inputs, in the order of the lines: headers, tracebacks, NCCL, kernel, docker and so on."""
+    from k3triage.grammar.events import event, traceback_event
+
+    for source in _sources(inputs):
+        for item in every_line(source):
+            yield traceback_event(item) if isinstance(item, TracebackBlock) else event(item)
+
+
+def _sources(inputs: Sequence[Input]) -> Iterator[Source]:
+    for number, item in enumerate(inputs, 1):
+        if isinstance(item, str | Path):
+            for found in expand([str(item)]):
+                yield found.open()
+        elif hasattr(item, "read"):
+            stream: Any = item
+            yield Source.of_stream(stream)
+        else:
+            lines: Any = item
+            yield Source.of_lines(lines, f"lines-{number}" if len(inputs) > 1 else "-")
+
+
+def _redacted(report: "Report") -> "Report":
+    from k3triage.report.redact import redact_report
+
+    return redact_report(report)
