@@ -3,10 +3,10 @@ import sys
 import timeit
 
 import pytest
-from tests.grammar.helpers import header, record
 
 from k3triage.grammar import parse_header
 from k3triage.model.records import Process
+from tests.grammar.helpers import header, record
 
 DAY = 86400
 DEC_1 = 335 * DAY
