@@ -103,10 +103,10 @@ class AnchorSet:
         """Whether other anchors contain anchor `i`, so that a database leaves them out."""
         return bool(self._children[i])
 
-    def cut(self, line: bytes, ids: Iterable[int]) -> bytes:
-        """The line, or what is kept of it where it is too long: a part around the first of the anchors `ids`."""
+    def cut(self, line: bytes) -> bytes:
+        """The line, or what is kept of it where it is too long: a part around its first anchor."""
         if len(line) <= self.limits.line_bytes:
             return line
-        at = min(line.find(self.literals[i]) for i in ids)
+        at = min(at for literal in self.literals if (at := line.find(literal)) >= 0)
         start = max(0, min(at - self.limits.cut_bytes // 2, len(line) - self.limits.cut_bytes))
         return line[start : start + self.limits.cut_bytes]

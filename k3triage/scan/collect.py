@@ -78,7 +78,7 @@ class Collector:
         while start is not None:
             again = self._lines(present, start)
             if again is not None:
-                present = self._engines.get(frozenset()).present(cell.data, again, cell.stop)
+                present = self._engines.get(self.closed).present(cell.data, again, cell.stop)
             start = again
         self._advance(cell.stop)
         self._number = first + newlines
@@ -93,8 +93,7 @@ class Collector:
             self._long = LongLine(self._anchors, piece.offset)
             self._until = self._join = 0
             self._head_open = False
-            self._drop_held(0)
-        self._long.feed(piece.data, piece.last, self._engines.get(self.closed))
+        self._long.feed(piece.data, piece.last, self._engines.get(frozenset()))
         self._size = piece.offset + len(piece.data)
         if not piece.last:
             return
@@ -104,11 +103,12 @@ class Collector:
             self._cell = Cell(bytearray(), 0, 0, long.offset)
             self._at = 0
             self._event(0, long.data, long.ids)
+        self._drop_held(0)
         self._number += not self._ends_open
         self._newlines += not self._ends_open
 
     def _lines(self, present: list[int], start: int) -> int | None:
-        """Go through the lines with anchors from `start` on; returns where to search anew after a reset."""
+        """Go through the lines with anchors from `start` on; returns where what is wanted changes."""
         cell = self._cell
         hits, capped = self._hits(present, start)
         line_end = start - 1
@@ -117,8 +117,11 @@ class Collector:
         for at, i in [*hits, (cell.stop + 1, -1)]:
             if at > line_end:
                 if found:
-                    closed = bool(self.closed) or capped
-                    if self._event_at(line_start, line_end, found) and closed:
+                    closed = self.closed
+                    resets = self._event_at(line_start, line_end, found)
+                    # Anchors that contain a closed one were left out of the search: they can occur without it now.
+                    uncovered = any(self._anchors.contained(i) for i in self.closed - closed)
+                    if uncovered or (resets and (closed or capped)):
                         return line_end + 1 if line_end < cell.stop else None
                     found = set()
                 if i < 0:
@@ -171,7 +174,7 @@ class Collector:
         line = bytes(self._cell.data[start:end])
         self._advance(start)
         ids = self._anchors.complete(found, line)
-        resets = self._event(start, self._anchors.cut(line, ids), ids)
+        resets = self._event(start, self._anchors.cut(line), ids)
         self._at = end + 1
         self._number += 1
         return resets
@@ -202,7 +205,7 @@ class Collector:
             self._waiting = False
         if granted & anchors.joins:
             self._join = number + 1
-        if any(i not in self.closed and self._budget.count[i] >= self._budget.limit(i) for i in ids):
+        if any(i not in self.closed and self._budget.count.get(i, 0) >= self._budget.limit(i) for i in ids):
             self.closed = self._budget.closed()
         return resets
 
@@ -220,7 +223,7 @@ class Collector:
                 ids = self._anchors.complete((), line)
                 offset = self._offset(start)
                 self._events.append(Event(self._number, offset, ids))
-                self._keep(RawLine(offset, self._number, self._anchors.cut(line, ids)))
+                self._keep(RawLine(offset, self._number, self._anchors.cut(line)))
                 if self._number <= self._until:
                     self._spend(end - start + 1)
                 self._waiting = False

@@ -58,12 +58,11 @@ class Budget:
     def grant(self, ids: frozenset[int]) -> set[int]:
         """Count a line; return those of its anchors that still had room."""
         granted = set()
-        for i in ids:
+        for i in ids.difference(self._anchors.progress):
             count = self.count.get(i, 0)
             if count < self.limit(i):
                 granted.add(i)
             self.count[i] = count + 1
-        granted.difference_update(self._anchors.progress)
         return granted
 
     def closed(self) -> frozenset[int]:

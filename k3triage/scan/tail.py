@@ -48,11 +48,13 @@ def last_lines(text: bytes, number: int, end: int, anchors: AnchorSet, engine: E
     waiting = False
     room = anchors.limits.context_bytes
     for n in sorted(ids):
-        if n in wanted or (waiting and ids[n]):
-            waiting = bool(ids[n] & anchors.faults) if n in wanted else waiting
+        progress = any(i in anchors.progress for i in ids[n])
+        if n in wanted or (waiting and progress):
             found.events.append(Event(n, raw[n].offset, ids[n]))
-            found.pool[n] = RawLine(raw[n].offset, n, anchors.cut(raw[n].data, ids[n]))
-            if n not in wanted and any(i in anchors.progress for i in ids[n]):
+            found.pool[n] = RawLine(raw[n].offset, n, anchors.cut(raw[n].data))
+            if n in wanted and ids[n] & anchors.faults:
+                waiting = True
+            elif progress:
                 waiting = False
         if n in wanted and ids[n] & (anchors.faults | anchors.joins):
             around = [*walk(raw, n - 1, -1, BEFORE_LINES, room), *walk(raw, n + 1, 1, AFTER_LINES, room)]

@@ -31,12 +31,12 @@ SMALL = Limits(
     stat_last=2,
     attempt_lines=60,
     tight=2,
-    tail_bytes=600,
+    tail_bytes=450,
     line_bytes=500,
     cut_bytes=200,
     context_bytes=150,
 )
-NO_BUDGET = Limits(line_bytes=500, cut_bytes=200, context_bytes=150)
+NO_BUDGET = Limits(tail_bytes=450, line_bytes=500, cut_bytes=200, context_bytes=150)
 
 
 def scan(data: bytes, cuts: list[int], limits: Limits, engine: str = "re", jobs: int = 1, cell: int = 256) -> Partial:
