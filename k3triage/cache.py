@@ -1,9 +1,8 @@
 """Small files kept between runs in the user's cache folder, so that a start does not make them again."""
 
-import hashlib
 import os
 import sys
-import tempfile
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -22,23 +21,28 @@ def load_or_make(name: str, key: str, make: Callable[[], bytes]) -> bytes:
 
     A folder that cannot be read or written only costs time: nothing is raised for it.
     """
-    stamp = hashlib.sha256(key.encode()).digest()
     path = None
     with suppress(OSError, RuntimeError):
         path = folder() / f"{name}.bin"
-        data = path.read_bytes()
-        # stamp, then a checksum of the content: a file cut by a full disk is made again
-        body = data[64:]
-        if data[:32] == stamp and data[32:64] == hashlib.sha256(body).digest():
+        stamp, _, body = path.read_bytes().partition(b"\n")
+        if stamp == _stamp(key, body):
             return body
     body = make()
     if path is not None:
         with suppress(OSError):
-            _replace(path, stamp + hashlib.sha256(body).digest() + body)
+            _replace(path, _stamp(key, body) + b"\n" + body)
     return body
 
 
+def _stamp(key: str, body: bytes) -> bytes:
+    """The key and a checksum, so that a file cut by a full disk is made again."""
+    return f"{key} {len(body)} {zlib.crc32(body):08x}".encode().replace(b"\n", b" ")
+
+
 def _replace(path: Path, data: bytes) -> None:
+    # slow to import, and needed on the first run alone
+    import tempfile
+
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -24,10 +24,12 @@ _LEVELS = {
     "DEBU": "DEBUG",
     "V": "DEBUG",
     "I": "INFO",
+    "SUCC": "INFO",
     "SUCCESS": "INFO",
     "W": "WARNING",
     "WARN": "WARNING",
     "E": "ERROR",
+    "ERR": "ERROR",
     "ERRO": "ERROR",
     "F": "CRITICAL",
     "FATA": "CRITICAL",
@@ -158,6 +160,10 @@ def _bracket(text: str, record: Record) -> Header | None:
     found = _nccl(text, record)
     if found is None and second.isdigit():
         found = _dated_bracket(text, record)
+    elif found is None and "] " in text[:40]:
+        match = matcher("tagged")(text)
+        if match is not None:
+            found = _header("python", match, record, match["word"])
     return found or _kernel(text, record)
 
 

@@ -23,6 +23,7 @@ HEADERS = {
     "raycpp": "logging",
     "bracketed": "logging",
     "trtllm": "logging",
+    "tagged": "logging",
     "ucx": "logging",
     "kernel": "kernel",
     "kernel_plain": "kernel",

@@ -41,6 +41,7 @@ EXAMPLES = {
     "raycpp": "[2026-12-01 18:58:10,599 E 36 37] (raylet) logging.cc:49: text",
     "bracketed": "[2026-12-01 18:58:10 TP0] INFO: text",
     "trtllm": "[12/07/2025-00:20:58] [TRT-LLM] [I] text",
+    "tagged": "[TensorRT-LLM][WARNING] text",
     "ucx": "[1718600000.123] [host:1:2]  file.c:12 UCX  ERROR text",
     "kernel": "<4>[  123.456789] text",
     "kernel_plain": "kernel: text",
