@@ -209,6 +209,9 @@ class Partial:
     def merge(self, other: "Partial") -> "Partial":
         """Result for this slice and the one that follows it; associative, neither part is changed.
 
+        It equals a scan of the whole as long as no attempt keeps more than `Limits.attempt_lines` lines and nothing
+        had to be dropped for memory; beyond that the lines at the end of an attempt can be fewer.
+
         Raises ValueError where this slice does not end at a line feed, where the anchors differ, or where lines
         were taken out of one part while it was scanned.
         """

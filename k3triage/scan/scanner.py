@@ -9,8 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
 
+from k3triage.model.anchors import Anchor
 from k3triage.model.records import RawLine
-from k3triage.scan.anchors import Anchor, AnchorSet, Limits
+from k3triage.scan.anchors import AnchorSet, Limits
 from k3triage.scan.cells import CELL_BYTES, Buffers, Cell, Cutter, FileCells, Piece
 from k3triage.scan.collect import Collector
 from k3triage.scan.engines import EngineName, Engines

@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,7 @@ def test_both_engines_give_the_same(data: bytes, cuts: list[int], limits: Limits
 
 
 @settings(max_examples=200, deadline=None)
-@given(logs(), CUTS, st.sampled_from([SMALL, NO_BUDGET]), st.booleans())
+@given(logs(), CUTS, st.sampled_from([replace(SMALL, attempt_lines=10_000), NO_BUDGET]), st.booleans())
 def test_merged_slices_are_the_whole(data: bytes, cuts: list[int], limits: Limits, right_first: bool) -> None:
     ends = sorted({data.find(b"\n", c % (len(data) + 1)) + 1 for c in cuts} - {0} | {len(data)})
     parts, start = [], 0
@@ -147,10 +148,11 @@ def test_a_file_gives_the_same_as_a_pipe(
 ) -> None:
     path = tmp_path_factory.mktemp("scan") / "a.log"
     path.write_bytes(data)
-    want = scan(data, [], SMALL)
+    limits = replace(SMALL, attempt_lines=10_000)
+    want = scan(data, [], limits)
 
     def scanner() -> Scanner:
-        return Scanner(ANCHORS, "re", jobs, SMALL, cell)
+        return Scanner(ANCHORS, "re", jobs, limits, cell)
 
     assert seen(scanner().scan(FileSource(path, data))) == seen(want)
     assert seen(scanner().scan(FileSource(None, data))) == seen(want)
