@@ -109,9 +109,13 @@ class Triage:
         report = PartialTriage(self._pack, [self._stream.scan()]).report(profile=self._profile)
         return _redacted(report) if redact else report
 
+    def partial(self) -> PartialTriage:
+        """What was fed so far, to be merged with other inputs of the incident."""
+        return PartialTriage(self._pack, [self._stream.scan()])
+
     def merge(self, other: "Triage") -> PartialTriage:
         """What both have seen, as one incident."""
-        return PartialTriage(self._pack, [self._stream.scan()]).merge(PartialTriage(self._pack, [other._stream.scan()]))
+        return self.partial().merge(other.partial())
 
 
 def events(*inputs: Input) -> Iterator["Event"]:

@@ -56,6 +56,9 @@ def _triage() -> argparse.ArgumentParser:
     parser.add_argument(
         "inputs", metavar="FILE", nargs="*", help="logs of one incident: files, globs, folders, - for stdin"
     )
+    parser.add_argument(
+        "--follow", action="store_true", help="keep reading; print a verdict when it settles or changes"
+    )
     parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of to stdout")
     _rules_option(parser)

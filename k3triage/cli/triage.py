@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from k3triage.cli.interrupt import interruptible
 from k3triage.cli.terminal import Progress, message, page_width, wants_color, write
+from k3triage.errors import UsageError
 
 if TYPE_CHECKING:
     from k3triage.model.report import Report
@@ -63,8 +64,19 @@ def _stats(report: "Report", seconds: float) -> None:
         )
 
 
+def _follow(options: argparse.Namespace) -> int:
+    from k3triage.cli.follow import follow
+
+    if options.output not in (None, "-"):
+        raise UsageError("--follow prints one report after another, so it cannot be written to one file with -o")
+    report, interrupted = follow(options, lambda found: write(_render(found, options)))
+    return INTERRUPTED if interrupted else exit_code(report, options.exit_zero)
+
+
 def command(options: argparse.Namespace) -> int:
     """Triage the inputs, print the report, return the exit code."""
+    if options.follow:
+        return _follow(options)
     from k3triage.api import triage
 
     start = time.perf_counter()

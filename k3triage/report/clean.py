@@ -70,6 +70,19 @@ def cut_middle(text: str, width: int) -> str:
     return head + _MARK + tail
 
 
+def fold(text: str, width: int) -> list[str]:
+    """A cleaned text as rows of at most `width` columns, every character kept; cut behind a blank where one is near."""
+    rows: list[str] = []
+    while text:
+        row = _head(text, width) or text[0]
+        blank = row.rfind(" ") + 1
+        if len(row) < len(text) and blank > len(row) // 2:
+            row = row[:blank]
+        rows.append(row)
+        text = text[len(row) :]
+    return rows
+
+
 def wrap(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
     """Cleaned words in lines of at most `width` columns; wide characters count double, a word too long is cut."""
     lines: list[str] = []

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from k3triage.model.enums import Outcome, Role, Status
 from k3triage.model.report import FindingRef, Report, Verdict
-from k3triage.report.clean import clean, clean_lines, cut_middle, listing, number, wrap
+from k3triage.report.clean import clean, clean_lines, columns, cut_middle, fold, listing, number, wrap
 from k3triage.report.i18n import Lang, word
 
 MOST_LINES = 35
@@ -21,6 +21,7 @@ _AMOUNTS = (
     (1, 1, 0, 0),
 )
 _LONG_COMMAND = 3
+_ROWS = 4
 
 
 class _Page:
@@ -79,7 +80,14 @@ class _Page:
         if first.block.end_line > first.block.start_line:
             place.append(self.say("lines", str(first.block.start_line), str(first.block.end_line)))
         self.lines += ["", self.paint(cut_middle("  ".join(map(clean, place)), self.width), "strong")]
-        self.lines.append("    " + cut_middle(clean(first.text).strip(), self.width - 4))
+        room = self.width - 4
+        text = clean(first.text).strip()
+        rows: list[str] = []
+        for spare in range(0, _ROWS * room // 2, 8):  # rows that end at a blank hold less than their width
+            rows = fold(cut_middle(text, _ROWS * room - spare), room)
+            if len(rows) <= _ROWS:
+                break
+        self.lines += [f"    {row}".rstrip() for row in rows]
 
     def why(self, verdict: Verdict, most: int) -> None:
         if not verdict.why or not most:
@@ -126,8 +134,12 @@ class _Page:
         echoes = [f for f in findings if f.role is Role.CASCADE]
         if echoes:
             total = number(sum(f.count for f in echoes))
-            shown = listing(_counted(echoes), 3, self.say("more"))
-            lines.append(self.say("echoes", total, number(len({f.cause for f in echoes})), shown))
+            counted = _counted(echoes)
+            for most in (3, 2, 1):
+                line = self.say("echoes", total, number(len(counted)), listing(counted, most, self.say("more")))
+                if columns(line) <= self.width:
+                    break
+            lines.append(line)
         others = [f for f in findings if f.role is Role.ROOT and (verdict is None or f.cause != verdict.cause)]
         for key, group in (("others", others), ("recovered", [f for f in findings if f.role is Role.RECOVERED])):
             if group:

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from k3triage.report.clean import clean, clean_lines, columns, cut_middle, escape_json, wrap
+from k3triage.report.clean import clean, clean_lines, columns, cut_middle, escape_json, fold, wrap
 
 
 def _unsafe(text: str) -> list[str]:
@@ -54,3 +54,9 @@ def test_escape_json_keeps_the_data() -> None:
     escaped = escape_json(text)
     assert json.loads(escaped) == json.loads(text)
     assert _unsafe(escaped) == [] and "漢" in escaped
+
+
+@given(st.text(alphabet="ab 漢-/", max_size=400), st.integers(10, 80))
+def test_fold_keeps_every_character_and_fits(text: str, width: int) -> None:
+    rows = fold(text, width)
+    assert "".join(rows) == text and all(columns(row) <= width for row in rows)

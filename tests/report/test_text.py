@@ -49,11 +49,15 @@ def test_stays_short_however_much_there_is_to_say() -> None:
         assert "  1. Do this long thing" in text and "more" in text
 
 
-def test_a_long_line_is_cut_in_its_middle() -> None:
+def test_a_long_line_takes_four_rows_and_loses_its_middle() -> None:
     line = "RuntimeError: begins here " + "pad " * 500 + "ends here"
-    text = render_text(build(verdict=verdict(first_anomaly=anomaly(text=line))), width=80)
-    shown = next(row for row in text.splitlines() if "begins here" in row)
-    assert shown.endswith("ends here") and columns(shown) == 80
+    rows = render_text(build(verdict=verdict(first_anomaly=anomaly(text=line))), width=80).splitlines()
+    start = next(number for number, row in enumerate(rows) if "begins here" in row)
+    assert "..." in "".join(rows[start : start + 4]) and rows[start + 3].endswith("ends here") and rows[start + 4] == ""
+    assert all(columns(row) <= 80 for row in rows)
+    whole = "RuntimeError: " + "word " * 50 + "end"
+    text = render_text(build(verdict=verdict(first_anomaly=anomaly(text=whole))), width=80)
+    assert whole in re.sub(r"\n +", " ", text)
 
 
 def test_statuses_have_their_own_words(healthy: Report) -> None:
