@@ -1,55 +1,92 @@
-"""Small files kept between runs in the user's cache folder, so that a start does not make them again."""
+"""Keeps what is expensive to make between runs, in the user's cache folder.
 
+The cache is a convenience: where its folder is not private or not writable, everything is made anew without a word.
+Contents are bytes, checked against a digest and never unpickled.
+"""
+
+import contextlib
+import hashlib
 import os
+import stat
 import sys
-import zlib
+import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
+_DIGEST = hashlib.sha256().digest_size
 
-def folder() -> Path:
-    """Where k3triage may keep what it can make again."""
-    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
-        return Path(local) / "k3triage" / "cache"
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "k3triage"
+
+def cache_folder() -> Path | None:
+    """K3TRIAGE_CACHE_DIR, else `k3triage` in the platform's cache folder; None where there is no home."""
+    own = os.environ.get("K3TRIAGE_CACHE_DIR")
+    if own:
+        return Path(own)
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return Path(local) / "k3triage" / "cache" if local else None
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if base.startswith("/"):
+        return Path(base) / "k3triage"
+    try:
+        return Path.home() / ".cache" / "k3triage"
+    except RuntimeError:
+        return None
 
 
 def load_or_make(name: str, key: str, make: Callable[[], bytes]) -> bytes:
-    """The bytes kept under `name` if they were made for the same `key`, else those of `make`, kept for the next time.
+    """What `make` returned for this key, in an earlier run or now.
 
-    A folder that cannot be read or written only costs time: nothing is raised for it.
+    name: of the kind of content, part of the file's name. key: everything that the content depends on, versions
+    included. Errors of `make` pass through; those of the cache do not.
     """
-    path = None
-    with suppress(OSError, RuntimeError):
-        path = folder() / f"{name}.bin"
-        stamp, _, body = path.read_bytes().partition(b"\n")
-        if stamp == _stamp(key, body):
-            return body
-    body = make()
-    if path is not None:
-        with suppress(OSError):
-            _replace(path, _stamp(key, body) + b"\n" + body)
-    return body
+    path = _path(name, key)
+    if path is None:
+        return make()
+    data = _read(path)
+    if data is None:
+        data = make()
+        _write(path, data)
+    return data
 
 
-def _stamp(key: str, body: bytes) -> bytes:
-    """The key and a checksum, so that a file cut by a full disk is made again."""
-    return f"{key} {len(body)} {zlib.crc32(body):08x}".encode().replace(b"\n", b" ")
+def _path(name: str, key: str) -> Path | None:
+    folder = cache_folder()
+    if folder is None or not _private(folder):
+        return None
+    return folder / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
 
 
-def _replace(path: Path, data: bytes) -> None:
-    # slow to import, and needed on the first run alone
-    import tempfile
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def _private(folder: Path) -> bool:
+    """Whether only this user can have put files there; the folder is made where it is missing."""
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        Path(temporary).replace(path)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state = folder.lstat()
     except OSError:
-        with suppress(OSError):
-            Path(temporary).unlink()
-        raise
+        return False
+    if not stat.S_ISDIR(state.st_mode):
+        return False
+    if sys.platform == "win32":
+        return True
+    return state.st_uid == os.geteuid() and not state.st_mode & 0o077
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    body = data[_DIGEST:]
+    return body if hashlib.sha256(body).digest() == data[:_DIGEST] else None
+
+
+def _write(path: Path, data: bytes) -> None:
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False) as file:
+            temporary = Path(file.name)
+            file.write(hashlib.sha256(data).digest() + data)
+        temporary.replace(path)
+    except OSError:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()

@@ -1,4 +1,4 @@
-"""What the scan looks for: literals, how much of each is kept, and which of them a database must hold."""
+"""What the scan looks for, and how much of each it keeps."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ class Limits:
     """Bounds on what one source may cost.
 
     first, last: lines of one literal kept from the beginning and from the end of each attempt.
-    stat_first, stat_last: the same for `stat` anchors.
+    marker_first: the same as `first` for `marker` anchors; stat_first, stat_last: for `stat` anchors.
     attempt_lines: kept lines of one attempt after which every literal is down to `tight` lines.
     tail_bytes: how far from the end of an attempt the last lines are looked for.
     line_bytes, cut_bytes: of a line longer than `line_bytes` only `cut_bytes` around its first anchor are kept.
@@ -22,6 +22,7 @@ class Limits:
 
     first: int = 3_000
     last: int = 50
+    marker_first: int = 500
     stat_first: int = 200
     stat_last: int = 20
     attempt_lines: int = 20_000
@@ -62,46 +63,15 @@ class AnchorSet:
         self.joins = frozenset(i for i, a in enumerate(self.anchors) if a.kind == "join")
         self.resets = frozenset(i for i, a in enumerate(self.anchors) if a.resets)
         self.progress = tuple(i for i, a in enumerate(self.anchors) if a.kind == "progress" and not a.resets)
-        stats = [a.kind == "stat" for a in self.anchors]
-        self.first = tuple(limits.stat_first if stat else limits.first for stat in stats)
-        self.last = tuple(limits.stat_last if stat else limits.last for stat in stats)
-        # Progress is found by a plain search where a reader waits for it, never by the database.
-        self._sought = [i for i in range(len(self.anchors)) if i not in self.progress]
-        self._parents = {i: self._containing_of(i) for i in self._sought}
-        self._children: dict[int, list[int]] = {i: [] for i in self._sought}
-        for child, parents in self._parents.items():
-            for parent in parents:
-                self._children[parent].append(child)
-
-    def _containing_of(self, i: int) -> list[int]:
-        """Anchors whose lines include all lines of anchor `i` and keep as much of each."""
-        mine = self.anchors[i]
-        return [
-            j
-            for j in self._sought
-            if j != i
-            and self.literals[j] in mine.literal
-            and STRENGTH[self.anchors[j].kind] >= STRENGTH[mine.kind]
-            and self.anchors[j].resets >= mine.resets
-        ]
-
-    def active(self, closed: frozenset[int]) -> tuple[int, ...]:
-        """Anchors that a database needs when those in `closed` are not wanted any more.
-
-        An anchor that contains another active one is left out: where it matches, the other does too.
-        """
-        return tuple(i for i in self._sought if i not in closed and not any(p not in closed for p in self._parents[i]))
+        firsts = {"stat": limits.stat_first, "marker": limits.marker_first}
+        self.first = tuple(firsts.get(a.kind, limits.first) for a in self.anchors)
+        self.last = tuple(limits.stat_last if a.kind == "stat" else limits.last for a in self.anchors)
+        # Progress is found by a plain search where a reader waits for it, never by an engine.
+        self.sought = {i: a.literal for i, a in enumerate(self.anchors) if i not in self.progress}
 
     def complete(self, found: Iterable[int], line: bytes) -> frozenset[int]:
-        """`found` (anchors seen in the line) with those that the database leaves out, and progress."""
-        found = set(found)
-        more = {c for i in found for c in self._children[i] if c not in found and self.literals[c] in line}
-        more.update(i for i in self.progress if self.literals[i] in line)
-        return frozenset(found | more)
-
-    def contained(self, i: int) -> bool:
-        """Whether other anchors contain anchor `i`, so that a database leaves them out."""
-        return bool(self._children[i])
+        """`found` (anchors seen in the line) with those of progress."""
+        return frozenset([*found, *(i for i in self.progress if self.literals[i] in line)])
 
     def cut(self, line: bytes) -> bytes:
         """The line, or what is kept of it where it is too long: a part around its first anchor."""

@@ -24,7 +24,7 @@ class Collector:
     """State of one source while it is scanned."""
 
     def __init__(self, anchors: AnchorSet, engines: Engines, buffers: Buffers, count: Counter) -> None:
-        self.closed: frozenset[int] = frozenset()
+        self._closed: frozenset[int] = frozenset()
         self._anchors = anchors
         self._context = anchors.limits.context_bytes
         self._engines = engines
@@ -60,26 +60,20 @@ class Collector:
 
     # --- cells ---------------------------------------------------------------------------------------------------
 
-    def consume(self, cell: Cell, present: list[int], searched: frozenset[int], newlines: int) -> None:
+    def consume(self, cell: Cell, present: list[int], newlines: int) -> None:
         """Take the next cell.
 
-        present: ids that occur in it, of all but those in `searched`, which were left out of the search.
-        newlines: its line feeds.
+        present: ids of the anchors that occur in it. newlines: its line feeds.
         """
         self._cell, self._at = cell, cell.start
         self._next.clear()
         first = self._number
         if self._head_open:
             self._take_head(cell)
-        if not searched <= self.closed:
-            present = self._engines.get(self.closed).present(cell.data, cell.start, cell.stop)
         self._count_dropped(cell)
         start: int | None = cell.start
         while start is not None:
-            again = self._lines(present, start)
-            if again is not None:
-                present = self._engines.get(self.closed).present(cell.data, again, cell.stop)
-            start = again
+            start = self._lines(present, start)
         self._advance(cell.stop)
         self._number = first + newlines
         self._newlines += newlines
@@ -93,7 +87,7 @@ class Collector:
             self._long = LongLine(self._anchors, piece.offset)
             self._until = self._join = 0
             self._head_open = False
-        self._long.feed(piece.data, piece.last, self._engines.get(frozenset()))
+        self._long.feed(piece.data, piece.last, self._engines.get())
         self._size = piece.offset + len(piece.data)
         if not piece.last:
             return
@@ -108,7 +102,7 @@ class Collector:
         self._newlines += not self._ends_open
 
     def _lines(self, present: list[int], start: int) -> int | None:
-        """Go through the lines with anchors from `start` on; returns where what is wanted changes."""
+        """Go through the lines with anchors from `start` on; returns where budgets start anew."""
         cell = self._cell
         hits, capped = self._hits(present, start)
         line_end = start - 1
@@ -117,11 +111,8 @@ class Collector:
         for at, i in [*hits, (cell.stop + 1, -1)]:
             if at > line_end:
                 if found:
-                    closed = self.closed
-                    resets = self._event_at(line_start, line_end, found)
-                    # Anchors that contain a closed one were left out of the search: they can occur without it now.
-                    uncovered = any(self._anchors.contained(i) for i in self.closed - closed)
-                    if uncovered or (resets and (closed or capped)):
+                    closed = bool(self._closed)
+                    if self._event_at(line_start, line_end, found) and (closed or capped):
                         return line_end + 1 if line_end < cell.stop else None
                     found = set()
                 if i < 0:
@@ -139,6 +130,8 @@ class Collector:
         hits: list[tuple[int, int]] = []
         capped = False
         for i in present:
+            if i in self._closed:
+                continue
             literal = self._anchors.literals[i]
             resets = i in self._anchors.resets
             room = self._anchors.first[i] - self._budget.count.get(i, 0)
@@ -158,12 +151,12 @@ class Collector:
         return hits, capped
 
     def _count_dropped(self, cell: Cell) -> None:
-        if not self.closed:
+        if not self._closed:
             return
         self._closed_cells += 1
         times = 1 if self._closed_cells <= _EXACT_CELLS else _SAMPLED
         if times == 1 or self._closed_cells % _SAMPLED == 0:
-            for i in self.closed:
+            for i in self._closed:
                 found = cell.data.count(self._anchors.literals[i], cell.start, cell.stop)
                 if found:
                     self._dropped[i] = self._dropped.get(i, 0) + found * times
@@ -186,7 +179,7 @@ class Collector:
         if resets:
             self._ring(start)
             self._budget.reset()
-            self.closed = frozenset()
+            self._closed = frozenset()
             self._waiting = True
         granted = self._budget.grant(ids)
         progress = any(i in ids for i in anchors.progress)
@@ -205,8 +198,8 @@ class Collector:
             self._waiting = False
         if granted & anchors.joins:
             self._join = number + 1
-        if any(i not in self.closed and self._budget.count.get(i, 0) >= self._budget.limit(i) for i in ids):
-            self.closed = self._budget.closed()
+        if any(i not in self._closed and self._budget.count.get(i, 0) >= self._budget.limit(i) for i in ids):
+            self._closed = self._budget.closed()
         return resets
 
     def _advance(self, goal: int) -> None:
@@ -336,11 +329,11 @@ class Collector:
 
     def _ring(self, start: int) -> None:
         """Store the last lines, before `start`, of literals that have had their share."""
-        if not self.closed:
+        if not self._closed:
             return
         parts = [bytes(cell.data[cell.start : cell.stop]) for cell in self._held]
         text = b"".join([*parts, bytes(self._cell.data[self._cell.start : start])])
-        engine = self._engines.get(frozenset())
+        engine = self._engines.get()
         found = last_lines(text, self._number, self._offset(start), self._anchors, engine)
         self._ring_events += found.events
         self._ring_pool.update(found.pool)

@@ -22,7 +22,7 @@ from k3triage.scan.partial import Partial
 _LARGE = 8 << 20
 _BOM = b"\xef\xbb\xbf"
 
-Result = tuple[list[int], frozenset[int], int]
+Result = tuple[list[int], int]
 
 
 class Source(Protocol):
@@ -156,10 +156,10 @@ class Scanner:
             if isinstance(cell, Piece):
                 self._flying.append((cell, None))
             elif self._pool is None:
-                self._take_in(cell, self._search(cell, self._closed(), file))
+                self._take_in(cell, self._search(cell, file))
                 continue
             else:
-                self._flying.append((cell, self._pool.submit(self._search, cell, self._closed(), file)))
+                self._flying.append((cell, self._pool.submit(self._search, cell, file)))
             self._land(self._jobs + 1 if self._pool else 0)
 
     def _land(self, most: int) -> None:
@@ -175,15 +175,11 @@ class Scanner:
         elif result is not None:
             self._collector.consume(cell, *result)
 
-    def _closed(self) -> frozenset[int]:
-        assert self._collector is not None
-        return self._collector.closed
-
-    def _search(self, cell: Cell, closed: frozenset[int], file: FileCells | None) -> Result:
+    def _search(self, cell: Cell, file: FileCells | None) -> Result:
         if file is not None:
             file.fill(cell)
-        present = self._engines.get(closed).present(cell.data, cell.start, cell.stop)
-        return present, closed, self._count(cell.data, cell.start, cell.stop)
+        present = self._engines.get().present(cell.data, cell.start, cell.stop)
+        return present, self._count(cell.data, cell.start, cell.stop)
 
     def _stop_threads(self) -> None:
         if self._pool is not None:
