@@ -28,7 +28,7 @@ _REQUEST_FILES = ("logger.py:", "request_logger.py:", "dump_input.py:")
 _REQUEST_FILE_WORDS = ("Received request ", "Generated response ", "Trace frame log", "Dumping ")
 _HTTP = re.compile(r'"(?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS|CONNECT|TRACE|PRI) ([^"]*) HTTP/[\d.]+"')
 _DEBUG_PROMPT = re.compile(r"\b(?:prompt|prompts|messages|prompt_token_ids|input_text|multi_modal_data)['\"]?\s?[:=]")
-_INPUT_VALUE = re.compile(r"\binput_value=(?=[^,\]]*[{(\[])")
+_INPUT_VALUE = "input_value="
 _INPUT_TYPE = ", input_type="
 
 
@@ -55,14 +55,18 @@ def _blank(text: str, start: int, end: int) -> str:
 
 
 def _without_request_line(message: str) -> str:
-    for match in _HTTP.finditer(message):
-        message = _blank(message, match.start() + 1, match.end(1))
-    return message
+    return _HTTP.sub(lambda match: match[0].replace(match[1], " " * len(match[1]), 1), message)
 
 
 def _without_input_values(message: str) -> str:
     """pydantic repeats what it was given, which may be a whole request: `input_value={...}, input_type=dict`."""
-    for match in _INPUT_VALUE.finditer(message):
-        end = message.find(_INPUT_TYPE, match.end())
-        message = _blank(message, match.end(), len(message) if end < 0 else end)
-    return message
+    parts = []
+    start = 0
+    while (found := message.find(_INPUT_VALUE, start)) >= 0:
+        begin = found + len(_INPUT_VALUE)
+        end = message.find(_INPUT_TYPE, begin)
+        end = len(message) if end < 0 else end
+        parts += [message[start:begin], " " * (end - begin)]
+        start = end
+    parts.append(message[start:])
+    return "".join(parts)

@@ -85,6 +85,7 @@ def collective(message: str) -> dict[str, int | str]:
 
 def xid(message: str) -> dict[str, Any] | None:
     """An Xid line with the payload of the NVLink 5 codes."""
+    message = message[:_SEARCHED]
     match = finder("xid")(message) if "NVRM: Xid" in message else None
     if match is None:
         return None
@@ -103,6 +104,7 @@ def xid(message: str) -> dict[str, Any] | None:
 
 def sxid(message: str) -> dict[str, Any] | None:
     """An SXid line."""
+    message = message[:_SEARCHED]
     match = finder("sxid")(message) if "SXid (" in message else None
     if match is None:
         return None
@@ -118,6 +120,7 @@ def sxid(message: str) -> dict[str, Any] | None:
 
 def oom_kill(message: str) -> dict[str, Any] | None:
     """The three lines of the OOM killer that name a task."""
+    message = message[:_SEARCHED]
     match = finder("oom_kill")(message) if "oom-kill:" in message else None
     if match is not None:
         return {
@@ -138,6 +141,7 @@ def oom_kill(message: str) -> dict[str, Any] | None:
 
 def segfault(message: str) -> dict[str, Any] | None:
     """The kernel's segfault line."""
+    message = message[:_SEARCHED]
     match = finder("segfault")(message) if ": segfault at " in message else None
     if match is None:
         return None
