@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from k3triage.diagnose.findings import STARTUP, TIERS
 from k3triage.diagnose.parsed import Finding, ParsedInput
 from k3triage.diagnose.timeline import Attempt, Timeline
+from k3triage.diagnose.witness import related
 from k3triage.model.enums import Outcome, Phase
 
 _SETTLED_SECONDS = 15.0
@@ -54,10 +55,26 @@ def choose(parsed: Sequence[ParsedInput], timelines: Sequence[Timeline], finding
     advisory = next((f for f in sorted(findings, key=lambda f: (f.input, f.index)) if f.role == "advisory"), None)
     if not pool:
         return Choice(None, advisory, results)
+    pool = related(pool, parsed)
     top = max(finding.tier for finding in pool)
     best = [finding for finding in pool if finding.tier == top]
-    chosen = min(best, key=_order(best))
+    chosen = _first_copy(min(best, key=_order(best)), findings)
     return Choice(chosen, advisory, results)
+
+
+def _first_copy(chosen: Finding, findings: Sequence[Finding]) -> Finding:
+    """The earliest line of the same attempt that states the chosen fault, though it was not yet fatal there.
+
+    A quieter line of the same layer counts as a statement of it: programs log what they are about to fail of.
+    """
+    if chosen.role != "root":
+        return chosen
+    mine = [f for f in findings if (f.input, f.attempt) == (chosen.input, chosen.attempt) and f.index < chosen.index]
+    same = [f for f in mine if f.cause == chosen.cause]
+    quiet = [
+        f for f in mine if f.layer == chosen.layer and f.role == "root" and TIERS["root"] > f.tier and not f.recovered
+    ]
+    return min([chosen, *same, *quiet], key=lambda f: f.index)
 
 
 def _order(pool: Sequence[Finding]) -> Callable[[Finding], tuple[float, ...]]:

@@ -13,6 +13,7 @@ from k3triage.model.report import Report
 from k3triage.rules.match import Matches, match
 from k3triage.rules.pack import Pack
 
+_QUIET = ("DEBUG", "INFO", "WARNING")
 _TROUBLE = ("root", "suspect", "cascade")
 
 
@@ -26,13 +27,14 @@ def diagnose(inputs: Sequence[ParsedInput], pack: Pack) -> Report:
         timelines.append(timeline)
         findings.extend(FindingBuilder(number, parsed, matches, timeline, pack).build())
     facts = gather(inputs)
-    findings.extend(_advisories(facts, pack))
+    if any(attempt.ready is not None or attempt.progress for timeline in timelines for attempt in timeline.attempts):
+        findings.extend(_advisories(facts, pack))
     choice = choose(inputs, timelines, findings)
     return compose(inputs, timelines, findings, choice, facts, pack)
 
 
 def _trouble(parsed: ParsedInput, matches: Matches) -> set[int]:
-    """Lines that show a failure whatever the phase: tracebacks and hits on roots, suspects and cascades."""
+    """Lines that show a failure whatever the phase: tracebacks, and loud hits on roots, suspects and cascades."""
     identity = {id(line): index for index, line in enumerate(parsed.lines)}
     trouble = {
         index for index, hits in matches.hits.items() if max(hits, key=lambda hit: hit.rank).signature.role in _TROUBLE

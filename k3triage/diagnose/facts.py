@@ -22,7 +22,7 @@ _WORLD = {
     "decode_context_parallel_size": "dcp",
 }
 # A hit rate says something only once this many prompt tokens went through while it stayed at zero.
-_TELLING_TOKENS = 20_000.0
+_TELLING_TOKENS = 8_000.0
 _STATS_PERIOD = 10.0
 _ZERO_RATE = 1.0
 

@@ -87,6 +87,8 @@ class FindingBuilder:
         settled = False
         for raised in block.chain:
             choice = self._of_raised(raised)
+            if choice is None and not raised.type:
+                continue  # cut off before its exception
             if choice is None:
                 if unknown is None or unknown.type.rpartition(".")[2] in _CONTROL_FLOW:
                     unknown = raised

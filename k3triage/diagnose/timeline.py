@@ -41,11 +41,12 @@ class Attempt:
 
 @dataclass
 class Timeline:
-    """Attempts, phases and clocks by index of a line."""
+    """Attempts, phases and clocks by index of a line; hints are lines that give a phase away without marking it."""
 
     attempts: list[Attempt]
     version: tuple[int, ...] | None
     marks: list[tuple[int, Phase]]
+    hints: list[tuple[int, Phase]]
     phase_starts: list[tuple[int, Phase, str]]
     clocks: list[float | None]
 
@@ -57,6 +58,22 @@ class Timeline:
         """Phase at a line, from the markers before it in its attempt."""
         position = bisect_right(self.marks, index, key=lambda mark: mark[0]) - 1
         return self.marks[position][1] if position >= 0 else Phase.UNKNOWN
+
+    def hint_for(self, index: int) -> Phase | None:
+        """Phase that the first telling line after (else the last before) a line of the same attempt gives away."""
+        attempt = self.attempts[self.attempt_of(index)]
+        mine = [hint for hint in self.hints if attempt.start <= hint[0] < attempt.end]
+        later = next((phase for at, phase in mine if at >= index), None)
+        return later or (mine[-1][1] if mine else None)
+
+    def phase_by(self, clock: float | None) -> Phase | None:
+        """Last known phase at a time of another input; at the end where clocks do not compare. None where not known."""
+        known = [(index, phase) for index, phase in self.marks if phase is not Phase.UNKNOWN]
+        if clock is not None:
+            known = [(index, phase) for index, phase in known if (at := self.clocks[index]) is None or at <= clock]
+        if known:
+            return known[-1][1]
+        return self.hints[-1][1] if self.hints and clock is None else None
 
     def clock_at(self, index: int) -> float | None:
         """Clock of a line, or of the last one before it that has one; seconds into a leap year."""
@@ -70,6 +87,7 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
     """
     attempts = [Attempt(0)]
     marks: list[tuple[int, Phase]] = [(0, Phase.UNKNOWN)]
+    hints: list[tuple[int, Phase]] = []
     starts: list[tuple[int, Phase, str]] = []
     seen: set[str] = set()
     reached: dict[str, Phase] = {}
@@ -104,6 +122,9 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
             phase = Phase(marker.phase) if marker.phase else None
             if phase is None:
                 continue
+            if marker.event == "hint":
+                hints.append((index, phase))
+                continue
             if _ORDER[phase] > _ORDER[marks[-1][1]]:
                 marks.append((index, phase))
             name = process_of(line).name or ""
@@ -111,7 +132,7 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
                 reached[name] = phase
                 starts.append((index, phase, name))
     attempts[-1].end = len(parsed.lines)
-    return Timeline(attempts, version, marks, starts, _clocks(parsed))
+    return Timeline(attempts, version, marks, hints, starts, _clocks(parsed))
 
 
 def leap_clock(time: float) -> float:

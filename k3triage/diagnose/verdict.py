@@ -26,7 +26,7 @@ from k3triage.model.report import (
     Tool,
     Verdict,
 )
-from k3triage.rules.pack import Pack
+from k3triage.rules.pack import CauseInfo, Pack
 from k3triage.version import __version__
 
 _TEXT_LIMIT = 4000
@@ -43,7 +43,7 @@ def compose(
 ) -> Report:
     """The report of one incident."""
     chosen = choice.chosen or choice.advisory
-    verdict = _verdict(chosen, findings, inputs, facts, pack) if chosen is not None else None
+    verdict = _verdict(chosen, findings, inputs, timelines, facts, pack) if chosen is not None else None
     return Report(
         tool=Tool(version=__version__, rules=pack.version),
         status=_status(chosen),
@@ -85,7 +85,12 @@ def _status(chosen: Finding | None) -> Status:
 
 
 def _verdict(
-    chosen: Finding, findings: Sequence[Finding], inputs: Sequence[ParsedInput], facts: Facts, pack: Pack
+    chosen: Finding,
+    findings: Sequence[Finding],
+    inputs: Sequence[ParsedInput],
+    timelines: Sequence[Timeline],
+    facts: Facts,
+    pack: Pack,
 ) -> Verdict:
     page = pack.page(chosen.cause)
     info = pack.infos[chosen.cause]
@@ -105,7 +110,7 @@ def _verdict(
         layer=Layer(chosen.layer) if chosen.layer != "none" else Layer.UNKNOWN,
         cause=chosen.cause,
         title=page.title,
-        phase=_phase(chosen, info.phase, facts),
+        phase=_phase(chosen, info, timelines),
         confidence=_WEAKER.get(chosen.role, Confidence(info.confidence)),
         first_anomaly=_anomaly(chosen, inputs),
         why=why,
@@ -136,12 +141,24 @@ def _facts_used(page, facts: Facts) -> list[str]:  # type: ignore[no-untyped-def
     return [f"{name} is {facts.value(name)}" for name in sorted(used) if facts.value(name) is not None]
 
 
-def _phase(chosen: Finding, fallback: str | None, facts: Facts) -> Phase:
+def _phase(chosen: Finding, info: CauseInfo, timelines: Sequence[Timeline]) -> Phase:
+    """Phase of the chosen line: its own, else what gives it away, else another input's then, else the rule's."""
+    if info.phase is not None and (info.phase_is_fixed or chosen.layer == "prefix_cache"):
+        return Phase(info.phase)
     if chosen.layer == "prefix_cache":
         return Phase.SERVING
-    if chosen.phase is not Phase.UNKNOWN:
-        return chosen.phase
-    return Phase(fallback) if fallback else Phase.UNKNOWN
+    others = [timeline for number, timeline in enumerate(timelines) if number != chosen.input]
+    if chosen.phase is Phase.UNKNOWN:
+        hint = timelines[chosen.input].hint_for(chosen.index)
+        elsewhere = [phase for timeline in others if (phase := timeline.phase_by(_comparable(chosen))) is not None]
+        return hint or next(iter(elsewhere), Phase(info.phase) if info.phase else Phase.UNKNOWN)
+    # The head of several nodes alone says when the service is ready.
+    ready = chosen.clock is not None and any(other.phase_by(chosen.clock) is Phase.SERVING for other in others)
+    return Phase.SERVING if ready else chosen.phase
+
+
+def _comparable(chosen: Finding) -> float | None:
+    return None if chosen.line.header.kind == "kernel" else chosen.clock
 
 
 def _timestamp(line: Line) -> str | None:

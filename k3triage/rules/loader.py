@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from k3triage.rules.schema import Cause
 
 ROOT = Path(__file__).parent
-_FORMAT = "1"
+_FORMAT = "2"
 _FIELDS = (
     "role",
     "anchor",
@@ -115,6 +115,7 @@ def _compile(causes: Sequence[Path], markers: Sequence[Path]) -> dict[str, Any]:
             "title": cause.title,
             "layer": str(cause.layer),
             "phase": cause.phase,
+            "phase_is_fixed": cause.phase_is_fixed,
             "confidence": cause.confidence,
             "decision": cause.decision,
             "file": str(path),

@@ -53,6 +53,7 @@ class CauseInfo:
     title: str
     layer: str
     phase: str | None
+    phase_is_fixed: bool
     confidence: str
     decision: str
     file: str

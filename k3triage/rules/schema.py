@@ -157,13 +157,17 @@ class Lookalike(_Strict):
 
 
 class Cause(_Strict):
-    """One cause: how it shows, what it means, how to check it, how to mend it."""
+    """One cause: how it shows, what it means, how to check it, how to mend it.
+
+    phase: assumed where the log does not tell; with phase_is_fixed it holds whatever the markers say.
+    """
 
     id: CauseId
     title: str
     layer: Layer | Literal["none"]
     status: Literal["stable", "experimental", "retired"] = "stable"
     phase: Phase | None = None
+    phase_is_fixed: bool = False
     confidence: Literal["confirmed", "likely", "possible"] = "confirmed"
     decision: Decision = Decision.REPAIR_IN_PLACE
     means: str
