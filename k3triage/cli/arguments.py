@@ -92,7 +92,7 @@ def _events() -> argparse.ArgumentParser:
 def _explain() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="k3triage explain",
-        description="The page of one cause, or the meaning of a code: xid, cuda, nccl, errno, nvml, exit, signal.",
+        description="The page of one cause, or what a xid, cuda, nccl, nvml, errno, exit, signal or reason code means.",
         allow_abbrev=False,
     )
     parser.add_argument("what", metavar="CAUSE|KIND CODE", nargs="+", help="startup_oom.kv_cache_too_small, or: xid 79")

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from k3triage.rules.pack import Pack
     from k3triage.rules.schema import Cause
 
-KINDS = ("xid", "cuda", "nccl", "errno", "nvml", "exit", "signal")
 _MOST_EXAMPLES = 2
 _MOST_EXAMPLE_LINES = 8
 
@@ -80,28 +79,35 @@ def _nearest(word: str, pack: "Pack") -> list[str]:
 
 
 def _code(kind: str, code: str, width: int) -> str:
-    from k3triage.rules import codes
+    from k3triage.rules.codes import explain
 
-    entry = codes.explain(kind, code)
+    entry = explain(kind, code)
     if entry is None:
         raise UsageError(f"no {kind} code {clean(code)} is known")
-    lines: list[str] = []
-    for name, value in vars(entry).items() if hasattr(entry, "__dict__") else []:
-        if value:
-            lines += wrap(f"{name}: {value}", width, rest="  ")
+    alone = {
+        "root": "names the fault by itself",
+        "suspect": "shows that something failed, not why",
+        "cascade": "follows from another failure",
+        "info": "is no fault by itself",
+    }
+    lines = [f"{entry.kind} {entry.code}: {clean(entry.name)}", f"layer {entry.layer}; {alone[entry.role]}", ""]
+    lines += wrap(entry.meaning, width, first="Means  ", rest="       ")
+    lines += wrap(entry.action, width, first="Do     ", rest="       ")
+    lines.append(f"Source {clean(entry.source)} (checked {entry.checked})")
     return "\n".join(lines) + "\n"
 
 
 def command(options: argparse.Namespace) -> int:
     """Print the page; an unknown id names the nearest ones and ends with exit code 2."""
     from k3triage.rules import load_pack
+    from k3triage.rules.codes import KINDS
 
     width = page_width(sys.stdout)
     words = options.what
     if words[0].lower() in KINDS:
-        if len(words) != 2:
-            raise UsageError(f"one code after the kind, please: k3triage explain {words[0]} NUMBER")
-        write(_code(words[0].lower(), words[1], width))
+        if len(words) == 1:
+            raise UsageError(f"which one? k3triage explain {words[0].lower()} CODE")
+        write(_code(words[0].lower(), " ".join(words[1:]), width))
         return 0
     if len(words) > 1:
         raise UsageError(f"one cause, or one of {', '.join(KINDS)} and a code")

@@ -13,12 +13,20 @@ INTERRUPTED = 130
 INTERNAL = 3
 
 
+def _prepare_streams() -> None:
+    """Make printing safe: characters that the terminal's encoding lacks are spelled out, closed streams swallow all."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code: 0 to 4 as `--help` lists them, 130 when interrupted."""
     words = list(sys.argv[1:] if argv is None else argv)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_streams()
     try:
         options = parse(words)
         code = import_module(COMMANDS[options.subcommand]).command(options)

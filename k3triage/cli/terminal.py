@@ -57,6 +57,9 @@ def write(text: str, target: str | None = None) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         hush()
+    except OSError as error:
+        hush()
+        raise UsageError(f"cannot write to standard output: {error.strerror or error}") from None
 
 
 class Progress:

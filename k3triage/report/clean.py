@@ -34,8 +34,18 @@ def clean_lines(text: str) -> list[str]:
 
 
 def escape_json(text: str) -> str:
-    """Serialised JSON in which C1 controls and invisible characters are `\\u` escapes: the same data, safe to print."""
-    return _UNSAFE.sub(lambda m: m.group() if m.group() == "\n" else f"\\u{ord(m.group()):04x}", text)
+    """Serialised JSON in which C1 controls and invisible characters are `\\u` escapes: the same data, safe to print.
+
+    Lone surrogates, which strict parsers refuse, become U+FFFD.
+    """
+    return _UNSAFE.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match.group()
+    if char == "\n":
+        return char
+    return "\ufffd" if "\ud800" <= char <= "\udfff" else f"\\u{ord(char):04x}"
 
 
 def _advance(char: str) -> int:

@@ -1,5 +1,9 @@
 """The whole report as one JSON object."""
 
+import json
+
+from pydantic_core import PydanticSerializationError
+
 from k3triage.model.report import Report
 from k3triage.report.clean import escape_json
 
@@ -9,4 +13,9 @@ def render_json(report: Report, *, indent: int | None = None) -> str:
 
     Characters that could steer a terminal or hide text leave as `\\u` escapes.
     """
-    return escape_json(report.model_dump_json(indent=indent)) + "\n"
+    try:
+        text = report.model_dump_json(indent=indent)
+    except PydanticSerializationError:  # a file name that is not UTF-8
+        separators = (",", ":") if indent is None else None
+        text = json.dumps(report.model_dump(mode="json"), ensure_ascii=False, indent=indent, separators=separators)
+    return escape_json(text) + "\n"

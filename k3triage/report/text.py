@@ -71,7 +71,8 @@ class _Page:
     def anomaly(self, verdict: Verdict) -> None:
         first = verdict.first_anomaly
         process = first.process
-        place = [f"{clean(first.source)}:{first.line}"]
+        name = f"{clean(first.source)}:{first.line}"
+        place: list[str] = []
         if process.name or process.pid is not None:
             place.append(" ".join(filter(None, (process.name, None if process.pid is None else f"pid {process.pid}"))))
         place += [f"rank {process.rank}"] if process.rank is not None else []
@@ -79,7 +80,13 @@ class _Page:
         place += [first.timestamp] if first.timestamp else []
         if first.block.end_line > first.block.start_line:
             place.append(self.say("lines", str(first.block.start_line), str(first.block.end_line)))
-        self.lines += ["", self.paint(cut_middle("  ".join(map(clean, place)), self.width), "strong")]
+        details = "  ".join(map(clean, place))
+        # The name stays whole, however long, so that an editor or a terminal can open it at that line.
+        together = f"{name}  {details}".rstrip()
+        fits = columns(together) <= self.width
+        self.lines += ["", self.paint(together if fits else name, "strong")]
+        if not fits and details:
+            self.lines.append("    " + cut_middle(details, self.width - 4))
         room = self.width - 4
         text = clean(first.text).strip()
         rows: list[str] = []

@@ -176,6 +176,26 @@ def test_a_reader_that_goes_away_ends_it_quietly() -> None:
     assert done.stderr == "" and done.stdout.splitlines()[-1] == "0"
 
 
+@pytest.mark.parametrize(("target", "code"), [("/dev/full", 2), ("&-", 1)])
+def test_an_output_that_cannot_be_written_gives_a_message(target: str, code: int) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"'{sys.executable}' -m k3triage '{DEMO}' >{target}"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=ROOT,
+    )
+    assert done.returncode == code and "Traceback" not in done.stderr and "internal" not in done.stderr
+
+
+def test_file_names_need_not_be_utf8(tmp_path: Path) -> None:
+    name = os.fsencode(tmp_path) + b"/bad\xffname.log"
+    Path(os.fsdecode(name)).write_bytes(DEMO.read_bytes())
+    for form in ("text", "json", "html", "sarif", "markdown", "github", "ndjson"):
+        done = k3("--format", form, os.fsdecode(name))
+        assert done.returncode == 1 and "name.log" in done.stdout
+
+
 def test_interrupt_prints_what_is_known() -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "k3triage", "--format", "json", "-"],

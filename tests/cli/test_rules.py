@@ -41,7 +41,7 @@ def test_explain_offers_the_nearest_ids(wrong: str) -> None:
         (("nccl", "2"), "ncclSystemError"),
         (("errno", "12"), "ENOMEM"),
         (("exit", "137"), "SIGKILL"),
-        (("nvml", "18"), "driver"),
+        (("nvml", "18"), "version"),
         (("signal", "9"), "SIGKILL"),
     ],
 )

@@ -20,6 +20,15 @@ def test_json_is_the_report(diagnosed: Report, hostile: Report) -> None:
     assert render_json(diagnosed).count("\n") == 1
 
 
+def test_a_file_name_that_is_no_utf8_gives_json_all_the_same() -> None:
+    report = build(inputs=[{"source": "a", "bytes": 1}])
+    report.inputs[0].source = "bad\udcffname"
+    for indent in (None, 2):
+        text = render_json(report, indent=indent)
+        assert json.loads(text.encode())["inputs"][0]["source"] == "bad\ufffdname"
+    assert "bad\ufffdname" in render_ndjson(report)
+
+
 def test_ndjson_has_a_line_a_finding_and_the_verdict_last(diagnosed: Report, healthy: Report) -> None:
     rows = [json.loads(line) for line in render_ndjson(diagnosed).splitlines()]
     assert [row["type"] for row in rows] == ["finding"] * 4 + ["verdict"]

@@ -24,6 +24,13 @@ def test_says_what_where_why_and_what_to_do(diagnosed: Report) -> None:
     assert "Recovered: model.shard_retry at node0.log:88" in lines
 
 
+def test_the_place_is_never_cut() -> None:
+    source = "/var/log/" + "pods/" * 40 + "node0.log"
+    rows = render_text(build(verdict=verdict(first_anomaly=anomaly(source=source))), width=80).splitlines()
+    at = rows.index(f"{source}:412")
+    assert rows[at + 1].startswith("    EngineCore_DP0 pid 512  rank 0")
+
+
 def test_no_colour_unless_asked(diagnosed: Report) -> None:
     plain, coloured = render_text(diagnosed), render_text(diagnosed, color=True)
     assert "\x1b" not in plain
