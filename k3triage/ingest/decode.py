@@ -51,12 +51,18 @@ def decompressor(start: bytes) -> tuple[str, Callable[[Iterator[bytes]], Iterato
     return None
 
 
+def may_be_packed(start: bytes) -> bool:
+    """Whether more bytes are needed to tell if these begin an archive."""
+    return len(start) < 10 and (not start or start[0] in b"\x1f\x28\xfdBP\x04")
+
+
 def text_bytes(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Plain chunks without byte order mark, UTF-16 (with or without one) as UTF-8."""
     start = b""
     for chunk in chunks:
         start += chunk
-        if len(start) >= 4096:
+        # A live log's first line may be short and must not wait for the second.
+        if len(start) >= 8 or (start and b"\0" not in start and start[0] not in b"\xef\xfe\xff"):
             break
     encoding, mark = sniff(start)
     start = start[mark:]

@@ -1,7 +1,6 @@
 """Whole-file JSON exports of collectors: many entries in one document, often newest first."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 from json import JSONDecodeError, JSONDecoder
@@ -16,10 +15,11 @@ from k3triage.model.records import Record
 
 _KEYED_STRING = re.compile(
     rb'"(log|message|MESSAGE|msg|event|textPayload|line|value|original|LogMessage|LogEntry|short_message|full_message'
-    rb'|stringValue|string_value|data)"\s*:\s*("(?:[^"\\]|\\.)*")'
+    rb'|stringValue|string_value|data)"\s*:\s*("(?:[^"\\]|\\.)*"|\[)'
 )
 _LISTED_STRING = re.compile(rb'[\[,]\s*("(?:[^"\\]|\\.)*")\s*(?=[\],])')
 _HEAD = 64 << 10
+_RAW = 64 << 10
 
 
 def explode(name: str, data: bytes) -> list[Record] | None:
@@ -43,15 +43,13 @@ def explode(name: str, data: bytes) -> list[Record] | None:
     order = _time_order(entries)
     texts = "\n".join(entries[index].text for index in order[:400])
     unwrapper = Unwrapper(name, texts.encode("utf-8", "replace")[:_HEAD])
-    newlines = [match.start() for match in re.finditer(rb"\n", data)]
+    rows = _rows_of(data, positions)
     records: list[Record] = []
     for index in order:
-        offset = positions[index]
-        row = bisect_right(newlines, offset - 1) if offset else 0
-        begin = newlines[row - 1] + 1 if row else 0
-        end = newlines[row] if row < len(newlines) else len(data)
-        raw = data[begin : min(end, begin + (1 << 16))].decode("utf-8", "replace").removesuffix("\r")
-        draft = Draft(row + 1, begin, raw)
+        begin = data.rfind(b"\n", 0, positions[index]) + 1
+        end = data.find(b"\n", begin, begin + _RAW)
+        raw = data[begin : end if end >= 0 else begin + _RAW].decode("utf-8", "replace").removesuffix("\r")
+        draft = Draft(rows[index], begin, raw)
         entries[index].onto(draft)
         records.extend(unwrapper.feed_text(entries[index].text, draft))
     records.extend(unwrapper.close())
@@ -137,7 +135,7 @@ def _positions(data: bytes, entries: list[Entry]) -> list[int]:
     last = 0
     for entry in entries:
         for match in strings:
-            if keyed and match[1].decode() != entry.key:
+            if keyed and (match[1].decode() != entry.key or (match[2] == b"[" and entry.key != "MESSAGE")):
                 continue
             span = match.span(2 if keyed else 1)
             if _equals(data[span[0] : span[1]], entry.text):
@@ -147,7 +145,20 @@ def _positions(data: bytes, entries: list[Entry]) -> list[int]:
     return positions
 
 
+def _rows_of(data: bytes, positions: list[int]) -> list[int]:
+    """Physical lines, from 1, of offsets that never fall."""
+    rows: list[int] = []
+    row, last = 1, 0
+    for position in positions:
+        row += data.count(b"\n", last, position)
+        last = position
+        rows.append(row)
+    return rows
+
+
 def _equals(literal: bytes, text: str) -> bool:
+    if literal == b"[":  # an array of bytes, of journald
+        return True
     # The escapes only lengthen a string, so a shorter literal need not be decoded.
     if len(literal) - 2 < len(text):
         return False

@@ -120,7 +120,7 @@ def _hosts(lines: Sequence[str], half: int, elected: Elected) -> bool:
 def _tags(lines: Sequence[str], elected: Elected) -> bool:
     if elected.tags or len(lines) < 3:
         return False
-    for pattern, certain in ((labels.TAB, False), (labels.WORD, True)):
+    for pattern in (labels.TAB, labels.WORD):
         words: Counter[str] = Counter()
         proven: Counter[str] = Counter()
         for text in lines:
@@ -130,7 +130,7 @@ def _tags(lines: Sequence[str], elected: Elected) -> bool:
             words[match[1]] += 1
             if labels.CERTAIN_TEXT.match(text, match.end()):
                 proven[match[1]] += 1
-        found = {word for word, count in words.items() if count >= 2 and (proven[word] or "/" in word or not certain)}
+        found = {word for word, count in words.items() if count >= 2 and (proven[word] or "/" in word)}
         if len(found) <= 64 and sum(words[word] for word in found) >= len(lines) * 0.8:
             elected.tags |= found
             return True

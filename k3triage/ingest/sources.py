@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from k3triage.ingest.decode import BLOCK, DecodeError, decompressor, sniff, text_bytes
+from k3triage.ingest.decode import BLOCK, DecodeError, decompressor, may_be_packed, sniff, text_bytes
 
 HEAD = 64 << 10
 """Bytes of `Source.head`."""
@@ -178,7 +178,7 @@ class _Blocks(Iterator[bytes]):
         start = b""
         for chunk in self._chunks:
             start += chunk
-            if len(start) >= 64:
+            if not may_be_packed(start):
                 break
         found = decompressor(start)
         whole = _chain(start, self._chunks)

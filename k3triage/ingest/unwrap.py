@@ -133,8 +133,10 @@ class Unwrapper:
         if text[:1] != "{":
             text = strip_ansi(text)
         for _ in range(_MAX_LAYERS):
-            if text[:1] == "{" and depth < _MAX_DEPTH and self._open_json(text, draft, out, depth):
-                return
+            if text[:1] == "{" and depth < _MAX_DEPTH:
+                if self._open_json(text, draft, out, depth):
+                    return
+                text = strip_ansi(text)
             inner = self._peel(text, draft)
             if inner is None:
                 break
@@ -216,9 +218,10 @@ class Unwrapper:
 
     def _parts(self, draft: Draft) -> bool:
         """Whether the draft's envelope marks partial lines, and one is under way."""
-        if draft.envelopes[-1:] == ("docker-json",) and not self._joins_json:
+        if draft.envelopes[-1:] == ("docker-json",):
             # Some tools strip the newline that ends a whole line; then its absence tells nothing.
-            draft.partial = False
+            self._joins_json = self._joins_json or not draft.partial
+            draft.partial = draft.partial and self._joins_json
         return draft.partial or bool(self._pending)
 
     def _join(self, text: str, draft: Draft) -> tuple[str, Draft] | None:
@@ -321,9 +324,9 @@ class Unwrapper:
             for number, line in enumerate(lines, start=1):
                 records = self.feed(RawLine(0, number, line))[:8]
                 texts.extend(record.text for record in records if record.process.name is None)
+            self._pending.clear()
             if not elect(texts, self._elected):
                 break
-            self._pending.clear()
         self._electing = False
         self._kinds.clear()
         self._json_kind = None

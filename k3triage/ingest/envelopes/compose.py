@@ -4,7 +4,7 @@ import re
 
 from k3triage.ingest.draft import Draft
 
-_LINE = re.compile(r"([A-Za-z0-9][\w.-]{0,127}) *\|(?: |$)")
+_LINE = re.compile(r"([A-Za-z0-9][\w.-]{0,127}) +\|(?: |$)")
 # The name, padded by two blanks at least: tables and other programs' bars do not look so.
 _CERTAIN = re.compile(r"([A-Za-z0-9][\w.-]*[-_]\d{1,4}) {2,}\|(?: |$)")
 _LEVELS = frozenset(("TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL", "SUCCESS"))

@@ -8,7 +8,8 @@ from k3triage.ingest.times import MONTHS, number, stamp, yearless
 
 _SHORT = re.compile(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,9}))? ")
 _UNIX = re.compile(r"(\d{10}\.\d{6}) ")
-_WHO = re.compile(r"([\w.:-]{1,255}) ([^\s\[\]:]{1,128}|[\w./-]+ [\w.-]+)(?:\[(\d{1,10})\])?: ?")
+_WHO = re.compile(r"([\w.:-]{1,255}) ([^\s\[\]:]{1,128})(?:\[(\d{1,10})\])?: ?")
+_LEVELS = frozenset(("DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"))
 _REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.*?) ?\]$")
 
 
@@ -47,7 +48,7 @@ def iso(text: str, draft: Draft) -> str | None:
 
 def _behind(text: str, start: int, ns: int, year_known: bool, draft: Draft) -> str | None:
     who = _WHO.match(text, start)
-    if who is None:
+    if who is None or who[1] in _LEVELS:
         return None
     # A program's own stamped line ("... INFO router: text") reads like host and ident; only a pid, or a unit that
     # journald names so, is beyond doubt.

@@ -27,7 +27,7 @@ def requests(item: dict[str, Any]) -> list[Entry] | None:
 def _record(record: dict[str, Any], origin: dict[str, str]) -> Entry | None:
     body = record.get("body")
     text = _value(body)
-    key = "stringValue" if isinstance(body, dict) and "stringValue" in body else "string_value"
+    snake = isinstance(body, dict) and ("string_value" in body or "kvlist_value" in body)
     if text is None and isinstance(body, dict):
         pairs = first(body, "kvlistValue", "kvlist_value")
         values = _attributes(pairs.get("values") if isinstance(pairs, dict) else None)
@@ -39,7 +39,7 @@ def _record(record: dict[str, Any], origin: dict[str, str]) -> Entry | None:
     return Entry(
         "otlp",
         text,
-        key,
+        "string_value" if snake else "stringValue",
         any_time(when),
         word(own.get("log.iostream") or own.get("stream")),
         word(origin.get("k8s.pod.name") or origin.get("host.name")),

@@ -9,7 +9,7 @@ _GITHUB_JOB = re.compile(r"[^\t]{1,200}\t[^\t]{1,200}\t\ufeff?(?=\d{4}-\d\d-\d\d
 _GITHUB_COMMAND = re.compile(r"##\[(error|warning|group|endgroup|command|debug|section)\]")
 _RUNPOD = re.compile(r"[a-z0-9]{12,20}\[(error|info|warning|warn|debug)\]")
 _LEVELS = {"error": "ERROR", "warning": "WARNING", "warn": "WARNING"}
-_DESKTOP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?= |$)")
+_DESKTOP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?= (?![|-] )|$)")
 
 
 def rfc3339(text: str, draft: Draft) -> str | None:
