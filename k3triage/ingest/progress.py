@@ -7,7 +7,9 @@ _BAR = re.compile(
 )
 _VARIABLE = re.compile(r"[\d\s=>#.█▏▎▍▌▋▊▉━/|:,?<%\[\]-]+")
 _LEVEL = r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)"
-_HINT = re.compile(r" pid=|[A-Z] \d\d-\d\d ")
+_HINT = re.compile(r" pid=|[A-Z] \d\d-\d\d |(?:it/s|s/it)\]")
+# A bar of tqdm ends with this bracket; what follows on the line is someone else's.
+_BEHIND_BAR = re.compile(r"(?:it/s|s/it)\] *(?=[^\s\]])")
 _HEADER = re.compile(_LEVEL + r" \d\d-\d\d \d\d:\d\d:\d\d (?:\[[^\]\n]{1,120}\]|[\w./-]{1,80}:\d+\])")
 _HEADER_START = re.compile(_LEVEL + r" \d\d-\d\d \d\d:\d\d:\d\d ")
 _PREFIX = re.compile(r"\([A-Z][\w.:-]*(?: rank=\d+)? pid=\d+(?:, ip=[\w.:]+)?\)")
@@ -49,7 +51,7 @@ def states(text: str) -> list[str]:
 def glued(text: str) -> list[str]:
     """Cut a line where another process's record begins in it; a list of one where none does.
 
-    A cut is made before `(Name pid=N)` and `LEVEL MM-DD HH:MM:SS` if what stands before is a bar, a torn prefix, or
+    A cut is made behind a bar, and before `(Name pid=N)` and `LEVEL MM-DD HH:MM:SS` if what stands before is a bar, a torn prefix, or
     runs straight into it; not where a message merely mentions them. A torn prefix or a launcher's label before a cut
     is left out.
     """
@@ -64,7 +66,7 @@ def glued(text: str) -> list[str]:
             break
         before = text[start:cut]
         if before.strip() and not _TORN.fullmatch(before.strip()) and not _LABEL.fullmatch(before):
-            pieces.append(before)
+            pieces.append(before.rstrip())
         start = cut
     pieces.append(text[start:])
     return pieces
@@ -75,6 +77,9 @@ def _next_cut(text: str, start: int) -> int | None:
     for _ in range(_MAX_PIECES):
         header = _HEADER.search(text, position)
         prefix = _PREFIX.search(text, position)
+        bar = _BEHIND_BAR.search(text, position)
+        if bar is not None and not any(found and found.start() < bar.end() for found in (header, prefix)):
+            return bar.end()
         if header is None and prefix is None:
             return None
         if prefix is not None and (header is None or prefix.start() < header.start()):

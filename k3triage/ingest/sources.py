@@ -61,13 +61,13 @@ class Source:
         name = str(path) if name is None else name
         try:
             file = path.open("rb", buffering=0)
+            status = os.fstat(file.fileno())
+            regular = stat.S_ISREG(status.st_mode)
+            start = file.read(4096) or b"" if regular else b""
+            if regular:
+                file.seek(0)
         except OSError as error:
             return cls(name, iter(()), error=reason(error))
-        status = os.fstat(file.fileno())
-        regular = stat.S_ISREG(status.st_mode)
-        start = file.read(4096) or b"" if regular else b""
-        if regular:
-            file.seek(0)
         in_place = regular and not start.startswith(b"\xef\xbb\xbf") and sniff(start)[0] is None and _plain(start)
         return cls(
             name,

@@ -45,6 +45,16 @@ def test_torn_prefix_and_header_glued_to_text() -> None:
     assert texts("some textERROR 04-18 01:02:03 [a.py:1] hi") == ["some text", "ERROR 04-18 01:02:03 [a.py:1] hi"]
 
 
+def test_text_glued_behind_a_bar() -> None:
+    bar = "Loading shards:  47% Completed | 8/17 [00:21<00:24, 23.87s/it]"
+    assert texts(f"{bar} terminate called after throwing an instance of 'c10::Error'") == [
+        bar,
+        "terminate called after throwing an instance of 'c10::Error'",
+    ]
+    assert texts(bar) == [bar]
+    assert texts(f"{bar}   ") == [f"{bar}   "]
+
+
 def test_label_before_a_header_goes() -> None:
     (record,) = unwrap("(EngineCore pid=5) [Stage-0] INFO 04-18 01:02:03 [a.py:1] hi")
     assert record.text == "INFO 04-18 01:02:03 [a.py:1] hi"
