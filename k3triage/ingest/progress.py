@@ -51,9 +51,9 @@ def states(text: str) -> list[str]:
 def glued(text: str) -> list[str]:
     """Cut a line where another process's record begins in it; a list of one where none does.
 
-    A cut is made behind a bar, and before `(Name pid=N)` and `LEVEL MM-DD HH:MM:SS` if what stands before is a bar, a torn prefix, or
-    runs straight into it; not where a message merely mentions them. A torn prefix or a launcher's label before a cut
-    is left out.
+    A cut is made behind a bar, and before `(Name pid=N)` and `LEVEL MM-DD HH:MM:SS` if what stands before is a bar, a
+    torn prefix, or runs straight into it; not where a message merely mentions them. A torn prefix or a launcher's
+    label before a cut is left out.
     """
     # A level at the start is the line's own header, at most eight letters long.
     if _HINT.search(text, 8 if text[:1] in "DIWEC" else 1) is None:
