@@ -15,7 +15,8 @@ _LEVELS = {Role.ROOT: "error", Role.CASCADE: "note", Role.RECOVERED: "note"}
 
 def _uri(source: str) -> str:
     path = PurePath(source)
-    return f"file://{quote(path.as_posix())}" if path.is_absolute() else quote(path.as_posix())
+    quoted = quote(path.as_posix(), errors="surrogateescape")  # bytes of a file name that are no UTF-8 come back as %FF
+    return f"file://{quoted}" if path.is_absolute() else quoted
 
 
 def _location(place: Anomaly) -> dict[str, Any]:
