@@ -9,7 +9,7 @@ import hashlib
 import os
 import stat
 import sys
-import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,13 +80,10 @@ def _read(path: Path) -> bytes | None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    temporary = None
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".new-", delete=False) as file:
-            temporary = Path(file.name)
-            file.write(hashlib.sha256(data).digest() + data)
+        temporary.write_bytes(hashlib.sha256(data).digest() + data)
         temporary.replace(path)
     except OSError:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
+        with contextlib.suppress(OSError):
+            temporary.unlink()

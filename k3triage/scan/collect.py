@@ -16,7 +16,7 @@ from k3triage.scan.partial import AFTER_LINES, BEFORE_LINES, Budget, Event, Part
 from k3triage.scan.tail import last_lines
 
 _SLACK = 1_000
-_EXACT_CELLS = 64
+_EXACT_CELLS = 16
 _SAMPLED = 16
 
 
@@ -70,7 +70,7 @@ class Collector:
         first = self._number
         if self._head_open:
             self._take_head(cell)
-        self._count_dropped(cell)
+        self._count_dropped(cell, present)
         start: int | None = cell.start
         while start is not None:
             start = self._lines(present, start)
@@ -150,16 +150,16 @@ class Collector:
         hits.sort()
         return hits, capped
 
-    def _count_dropped(self, cell: Cell) -> None:
-        if not self._closed:
+    def _count_dropped(self, cell: Cell, present: list[int]) -> None:
+        closed = self._closed.intersection(present)
+        if not closed:
             return
         self._closed_cells += 1
         times = 1 if self._closed_cells <= _EXACT_CELLS else _SAMPLED
         if times == 1 or self._closed_cells % _SAMPLED == 0:
-            for i in self._closed:
+            for i in closed:
                 found = cell.data.count(self._anchors.literals[i], cell.start, cell.stop)
-                if found:
-                    self._dropped[i] = self._dropped.get(i, 0) + found * times
+                self._dropped[i] = self._dropped.get(i, 0) + found * times
 
     # --- lines ---------------------------------------------------------------------------------------------------
 
@@ -264,6 +264,8 @@ class Collector:
     def _before(self, start: int) -> list[RawLine]:
         """Lines before the cursor that surround a fault."""
         lines: list[RawLine] = []
+        if all(n in self._pool for n in range(max(1, self._number - BEFORE_LINES), self._number)):
+            return lines
         number, offset, room = self._number, self._offset(start), self._context
         for data in self._backwards(start):
             number -= 1

@@ -39,6 +39,9 @@ class HyperscanEngine:
         self._scratch: Callable[[Any], Any] = hyperscan.Scratch
         self._local = threading.local()
         self._database: Any = None
+        # The binding passes literals as C strings, which end at a NUL.
+        self._plain = {i: literal for i, literal in literals.items() if b"\0" in literal}
+        literals = {i: literal for i, literal in literals.items() if i not in self._plain}
         if not literals:
             return
 
@@ -66,12 +69,12 @@ class HyperscanEngine:
 
     def present(self, data: bytes | bytearray, start: int, stop: int) -> list[int]:
         """Ids of the literals that occur in `data[start:stop]`, ascending."""
+        found = [i for i, literal in self._plain.items() if data.find(literal, start, stop) >= 0]
         if self._database is None or start >= stop:
-            return []
+            return found
         scratch = getattr(self._local, "scratch", None)
         if scratch is None:
             scratch = self._local.scratch = self._scratch(self._database)
-        found: list[int] = []
 
         def on_match(i: int, _from: int, _to: int, _flags: int, _context: object) -> None:
             found.append(i)

@@ -5,7 +5,9 @@ scanning, more may be stored than `select` lets through, never less; so a merge 
 of both parts and comes to what a scan of the whole would have kept.
 """
 
+import bisect
 import builtins
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -95,6 +97,55 @@ def _progress(event: Event, anchors: AnchorSet) -> bool:
     return any(i in event.ids for i in anchors.progress)
 
 
+class _Kept:
+    """Which lines of a pool are kept; works on stretches, since faults come in floods."""
+
+    def __init__(self, pool: dict[int, RawLine], room: int) -> None:
+        self.numbers = sorted(pool)
+        self._room = room
+        self._flags = bytearray(len(self.numbers))
+        self._index = {n: i for i, n in enumerate(self.numbers)}
+        # Bytes of all lines up to and with each; where a stretch of adjoining lines begins and ends.
+        self._sums = list(itertools.accumulate(len(pool[n].data) + 1 for n in self.numbers))
+        self._begins = [0] * len(self.numbers)
+        self._ends = [0] * len(self.numbers)
+        begin = 0
+        for i, number in enumerate(self.numbers):
+            if i and number != self.numbers[i - 1] + 1:
+                self._ends[begin:i] = [i] * (i - begin)
+                begin = i
+            self._begins[i] = begin
+        self._ends[begin:] = [len(self.numbers)] * (len(self.numbers) - begin)
+
+    def index(self, number: int) -> int:
+        """Place of a line in the pool."""
+        return self._index[number]
+
+    def before(self, i: int, lines: int) -> int:
+        """First of the lines, at most so many, that surround line `i` before it."""
+        limit = self._sums[i - 1] - self._room if i else 0
+        first = bisect.bisect_left(self._sums, limit) + 1 if limit > 0 else 0
+        return max(first, self._begins[i], i - lines)
+
+    def after(self, i: int, lines: int) -> int:
+        """End of the lines, at most so many, that surround line `i` after it."""
+        end = bisect.bisect_right(self._sums, self._sums[i] + self._room)
+        return min(end, self._ends[i], i + 1 + lines)
+
+    def add(self, start: int, end: int) -> int:
+        """Keep a stretch; returns how many of its lines were not kept yet."""
+        if start >= end:
+            return 0
+        fresh = end - start - self._flags.count(1, start, end)
+        if fresh:
+            self._flags[start:end] = b"\1" * (end - start)
+        return fresh
+
+    def result(self) -> list[int]:
+        """Numbers of the kept lines, ascending."""
+        return list(itertools.compress(self.numbers, self._flags))
+
+
 def select(
     events: list[Event], pool: dict[int, RawLine], anchors: AnchorSet, end: int
 ) -> tuple[list[int], list[Event]]:
@@ -104,16 +155,15 @@ def select(
     """
     ring = _ring(events, anchors, end)
     budget = Budget(anchors)
-    kept: set[int] = set()
+    kept = _Kept(pool, anchors.limits.context_bytes)
     reasons: list[Event] = []
     waiting = True
-    room = anchors.limits.context_bytes
-    window: list[int] = []
+    window = (0, 0)
     for event in events:
+        at = kept.index(event.number)
         # Lines of a window that stand before this event belong to what the attempt has had so far.
-        fresh = [n for n in window if n < event.number and n not in kept]
-        kept.update(fresh)
-        budget.lines += len(fresh)
+        budget.lines += kept.add(window[0], min(window[1], at))
+        window = (max(window[0], at), window[1])
         if event.ids & anchors.resets:
             budget.reset()
             waiting = True
@@ -122,21 +172,16 @@ def select(
         if not strong and not (waiting and _progress(event, anchors)):
             continue
         reasons.append(event)
-        own = [event.number]
-        if strong & anchors.faults:
-            own.extend(walk(pool, event.number - 1, -1, BEFORE_LINES, room))
-            window = [*window, *walk(pool, event.number + 1, 1, AFTER_LINES, room)]
+        fault = bool(strong & anchors.faults)
+        budget.lines += kept.add(kept.before(at, BEFORE_LINES) if fault else at, at + 1)
+        if fault:
             waiting = True
         elif _progress(event, anchors):
             waiting = False
-        if strong & anchors.joins:
-            window = [*window, *walk(pool, event.number + 1, 1, 1, room)]
-        fresh = [n for n in own if n not in kept]
-        kept.update(fresh)
-        budget.lines += len(fresh)
-        window = [n for n in set(window) if n > event.number]
-    kept.update(window)
-    numbers = trim(sorted(kept), pool, anchors)
+        if fault or strong & anchors.joins:
+            window = (at, max(window[1], kept.after(at, AFTER_LINES if fault else 1)))
+    kept.add(*window)
+    numbers = trim(kept.result(), pool, anchors)
     stay = set(numbers)
     return numbers, [event for event in reasons if event.number in stay]
 
@@ -164,7 +209,7 @@ class Partial:
 
     lines: kept lines in order; `number` and `offset` count from the beginning of what was scanned.
     bytes, newlines: how much was scanned.
-    dropped: lines or occurrences per literal that were seen and not kept. Exact for the first 64 blocks after a
+    dropped: lines or occurrences per literal that were seen and not kept. About exact for the first 16 blocks after a
         literal had its share, from then on estimated from every 16th block.
     """
 

@@ -5,9 +5,8 @@ import itertools
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from k3triage.model.anchors import Anchor
 from k3triage.model.records import RawLine
@@ -17,6 +16,9 @@ from k3triage.scan.collect import Collector
 from k3triage.scan.engines import EngineName, Engines
 from k3triage.scan.newlines import Counter, count_plain, fast_counter
 from k3triage.scan.partial import Partial
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 # Below this much input threads and a fast counter cost more than they save.
 _LARGE = 8 << 20
@@ -142,6 +144,9 @@ class Scanner:
     def _expect(self, size: int) -> None:
         self._engines.expect(size)
         if size >= _LARGE and self._pool is None and self._jobs > 1:
+            # Imported late: it takes as long as scanning a small log.
+            from concurrent.futures import ThreadPoolExecutor
+
             self._pool = ThreadPoolExecutor(self._jobs, "k3triage-scan")
         if size >= _LARGE and self._count is count_plain:
             self._count = fast_counter()
