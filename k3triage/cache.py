@@ -57,7 +57,7 @@ def _path(name: str, key: str) -> Path | None:
 
 
 def _private(folder: Path) -> bool:
-    """Whether only this user can have put files there; the folder is made where it is missing."""
+    """Whether only this user can put files there; the folder is made where it is missing."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         state = folder.lstat()
@@ -67,7 +67,7 @@ def _private(folder: Path) -> bool:
         return False
     if sys.platform == "win32":
         return True
-    return state.st_uid == os.geteuid() and not state.st_mode & 0o077
+    return state.st_uid == os.geteuid() and not state.st_mode & 0o022
 
 
 def _read(path: Path) -> bytes | None:
