@@ -55,7 +55,7 @@ def _stats(report: "Report", seconds: float) -> None:
     lines = sum(item.lines or 0 for item in report.inputs)
     found = sum(finding.count for finding in report.findings)
     message(
-        f"{len(report.inputs)} inputs, {size:,} bytes, {lines:,} lines in {seconds:.3f} s "
+        f"inputs {len(report.inputs)}, {size:,} bytes, {lines:,} lines in {seconds:.3f} s "
         f"({size / max(seconds, 1e-9) / 1e9:.3f} GB/s); {len(report.findings)} findings over {found:,} lines"
     )
     for item in report.inputs:

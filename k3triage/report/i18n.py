@@ -16,7 +16,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "avoid": ("Do not", "してはいけないこと"),
     "missing": ("Missing to be sure", "確認に必要な情報"),
     "bring": ("Bring this, then run k3triage on all of it", "次の情報を集めて、まとめて k3triage にかけてください"),
-    "echoes": ("Echoes: {} lines, {} causes ({})", "余波: {} 行、{} 種類 ({})"),
+    "echoes": ("Echoes of it, {} in all: {}", "余波 (計 {} 行): {}"),
     "others": ("Also failed on its own: {}", "別に発生した障害: {}"),
     "recovered": ("Recovered: {}", "復旧済み: {}"),
     "attempts": ("Attempts: {}; this is about {}", "起動の試行: {}。この診断の対象は {}"),

@@ -143,7 +143,7 @@ class _Page:
             total = number(sum(f.count for f in echoes))
             counted = _counted(echoes)
             for most in (3, 2, 1):
-                line = self.say("echoes", total, number(len(counted)), listing(counted, most, self.say("more")))
+                line = self.say("echoes", total, listing(counted, most, self.say("more")))
                 if columns(line) <= self.width:
                     break
             lines.append(line)

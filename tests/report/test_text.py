@@ -19,7 +19,7 @@ def test_says_what_where_why_and_what_to_do(diagnosed: Report) -> None:
     assert "     $ vllm serve m --max-model-len 4096" in lines
     assert "  - Restarting: it fails again" in lines
     assert "    $ nvidia-smi" in lines
-    echoes = "Echoes: 1,204 lines, 2 causes (nccl.closed_by_peer 1,200, unknown.engine_core_died 4)"
+    echoes = "Echoes of it, 1,204 in all: nccl.closed_by_peer 1,200, unknown.engine_core_died 4"
     assert echoes in lines
     assert "Recovered: model.shard_retry at node0.log:88" in lines
 
