@@ -1,17 +1,20 @@
 """Which finding is the first anomaly.
 
 What work went on after is recovered, what follows a stop on request is noise. Of the rest the last failed attempt
-counts, in it the highest tier, in that the earliest.
+counts, in it what nothing else explains (see `causality`).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from k3triage.diagnose.causality import Explanation, explain
 from k3triage.diagnose.findings import STARTUP, TIERS
+from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.parsed import Finding, ParsedInput
 from k3triage.diagnose.timeline import Attempt, Timeline
 from k3triage.diagnose.witness import related
 from k3triage.model.enums import Outcome, Phase
+from k3triage.rules.links import Links
 
 _SETTLED_SECONDS = 15.0
 _SETTLED_LINES = 15
@@ -35,9 +38,12 @@ class Choice:
     chosen: Finding | None
     advisory: Finding | None
     results: list[AttemptResult]
+    explanation: Explanation
 
 
-def choose(parsed: Sequence[ParsedInput], timelines: Sequence[Timeline], findings: Sequence[Finding]) -> Choice:
+def choose(
+    parsed: Sequence[ParsedInput], timelines: Sequence[Timeline], findings: Sequence[Finding], cast: Cast, links: Links
+) -> Choice:
     """The first anomaly over all inputs."""
     results = [
         _judge(number, parsed[number], timelines[number], attempt, [f for f in findings if f.input == number])
@@ -54,12 +60,11 @@ def choose(parsed: Sequence[ParsedInput], timelines: Sequence[Timeline], finding
         pool = [f for f in findings if f.recovered and f.tier == TIERS["root"] and f.phase is Phase.SERVING]
     advisory = next((f for f in sorted(findings, key=lambda f: (f.input, f.index)) if f.role == "advisory"), None)
     if not pool:
-        return Choice(None, advisory, results)
+        return Choice(None, advisory, results, Explanation([], []))
     pool = related(pool, parsed)
-    top = max(finding.tier for finding in pool)
-    best = [finding for finding in pool if finding.tier == top]
-    chosen = _first_copy(min(best, key=_order(best)), findings)
-    return Choice(chosen, advisory, results)
+    explanation = explain(pool, cast, links, _order(pool), _comparable(pool))
+    chosen = _first_copy(explanation.roots[0].first, findings)
+    return Choice(chosen, advisory, results, explanation)
 
 
 def _first_copy(chosen: Finding, findings: Sequence[Finding]) -> Finding:
@@ -77,10 +82,18 @@ def _first_copy(chosen: Finding, findings: Sequence[Finding]) -> Finding:
     return min([chosen, *same, *quiet], key=lambda f: f.index)
 
 
+def _clocked(pool: Sequence[Finding]) -> set[int]:
+    return {n for n in {f.input for f in pool} if all(f.clock is not None for f in pool if f.input == n)}
+
+
+def _comparable(pool: Sequence[Finding]) -> bool:
+    """Whether findings of different inputs can be ordered by their clocks."""
+    return len({finding.input for finding in pool}) > 1 and len(_clocked(pool)) > 1
+
+
 def _order(pool: Sequence[Finding]) -> Callable[[Finding], tuple[float, ...]]:
-    inputs = {finding.input for finding in pool}
-    clocked = {number for number in inputs if all(f.clock is not None for f in pool if f.input == number)}
-    if len(inputs) == 1 or len(clocked) < 2:
+    clocked = _clocked(pool)
+    if not _comparable(pool):
         return lambda f: (f.line.header.kind == "kernel", f.input, f.index)
     # Inputs without a clock cannot be placed; they come after those that can.
     return lambda f: (f.input not in clocked, f.clock or 0.0, f.input, f.index)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from k3triage.diagnose.choose import choose
 from k3triage.diagnose.facts import Facts, gather
 from k3triage.diagnose.findings import FindingBuilder
+from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.parsed import Finding, ParsedInput
 from k3triage.diagnose.timeline import Timeline, build_timeline
 from k3triage.diagnose.verdict import compose
@@ -29,7 +30,8 @@ def diagnose(inputs: Sequence[ParsedInput], pack: Pack) -> Report:
     facts = gather(inputs)
     if any(attempt.ready is not None or attempt.progress for timeline in timelines for attempt in timeline.attempts):
         findings.extend(_advisories(facts, pack))
-    choice = choose(inputs, timelines, findings)
+    cast = Cast(inputs)
+    choice = choose(inputs, timelines, findings, cast, pack.links)
     return compose(inputs, timelines, findings, choice, facts, pack)
 
 

@@ -200,6 +200,7 @@ class FindingBuilder:
             block=block,
         )
         finding.last = finding.end
+        finding.quiet = finding.tier < TIERS.get(kind, 0)
         return finding
 
 

@@ -39,7 +39,8 @@ class Finding:
     """One sign of trouble (or of harmlessness) on one line.
 
     role: a signature's role, or "generic" (an exception no rule knows) or "error_line" (an ERROR line none knows).
-    tier: 0 for what cannot be the answer, else the higher the better.
+    tier: how loud it is: 0 for what never counts as a failure; the recovery of an attempt is judged by it.
+    quiet: said at INFO or WARNING, outside of what ended the process.
     index: position of `line` in the input's lines. clock: seconds into a leap year, carried on from earlier lines.
     """
 
@@ -60,6 +61,7 @@ class Finding:
     block: TracebackBlock | None = None
     recovered: bool = False
     last: int = 0
+    quiet: bool = False
 
     @property
     def process(self) -> Process:

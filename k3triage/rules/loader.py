@@ -7,7 +7,7 @@ key of the files' names, sizes and times. Texts stay in their files.
 import functools
 import os
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,14 @@ import orjson
 from k3triage.cache import load_or_make
 from k3triage.errors import RulePackError
 from k3triage.model.anchors import Anchor
+from k3triage.rules.links import thaw_links
 from k3triage.rules.pack import RULES_VERSION, CauseInfo, FrameRule, Marker, Pack, Signature
 
 if TYPE_CHECKING:
     from k3triage.rules.schema import Cause
 
 ROOT = Path(__file__).parent
-_FORMAT = "2"
+_FORMAT = "3"
 _FIELDS = (
     "role",
     "anchor",
@@ -92,7 +93,7 @@ def _load(extra: tuple[str, ...]) -> Pack:
     for folder in extra:
         causes += rule_files(Path(folder))
     markers = rule_files(ROOT / "markers")
-    key = "\n".join([_FORMAT, RULES_VERSION, *_stamps([*causes, *markers])])
+    key = "\n".join([_FORMAT, RULES_VERSION, *_stamps([*causes, *markers, ROOT / "links.toml"])])
     compiled = load_or_make("pack", key, lambda: orjson.dumps(_compile(causes, markers)))
     return _thaw(orjson.loads(compiled))
 
@@ -130,7 +131,26 @@ def _compile(causes: Sequence[Path], markers: Sequence[Path]) -> dict[str, Any]:
         content = read_toml(path)
         for name, table in tables.items():
             table.extend({key: value for key, value in row.items() if key != "note"} for row in content.get(name, []))
-    return {"infos": list(infos.values()), "signatures": signatures, **tables}
+    links = read_links(ROOT / "links.toml", infos)
+    return {"infos": list(infos.values()), "signatures": signatures, "links": links, **tables}
+
+
+def read_links(path: Path, causes: Collection[str]) -> dict[str, Any]:
+    """The causal model, checked. RulePackError where it is not valid or names a cause that is not among `causes`."""
+    from pydantic import ValidationError
+
+    from k3triage.rules.links_schema import LinksFile
+
+    content = read_toml(path)
+    try:
+        unknown = sorted(LinksFile.model_validate(content).causes().difference(causes))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise RulePackError(f"{path}: {where}: {first['msg']}") from None
+    if unknown:
+        raise RulePackError(f"{path}: names causes that no file defines: {', '.join(unknown)}")
+    return content
 
 
 def _thaw(data: dict[str, Any]) -> Pack:
@@ -148,4 +168,5 @@ def _thaw(data: dict[str, Any]) -> Pack:
         frames=sorted((FrameRule(**row) for row in data["frame"]), key=lambda frame: -frame.priority),
         generic_anchors=[Anchor(row["literal"].encode("ascii"), row["kind"], False) for row in data["anchor"]],
         pages=functools.lru_cache(maxsize=512)(_read_page),
+        links=thaw_links(data["links"]),
     )

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from k3triage.model.anchors import STRENGTH, Anchor, Kind
+from k3triage.rules.links import Links
 
 RULES_VERSION = "2026.12.1"
 
@@ -99,6 +100,7 @@ class Pack:
     frames: list[FrameRule]
     generic_anchors: list[Anchor]
     pages: Callable[[str], Any]
+    links: Links
 
     def page(self, cause: str) -> Any:
         """The whole rule file of a cause (`schema.Cause`); KeyError for an id that the pack does not have."""
