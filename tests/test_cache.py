@@ -58,8 +58,8 @@ def test_the_folder_is_private(folder: Path) -> None:
 
 
 @posix
-@pytest.mark.parametrize("mode", [0o770, 0o755, 0o707])
-def test_a_folder_open_to_others_is_not_used(folder: Path, mode: int) -> None:
+@pytest.mark.parametrize("mode", [0o770, 0o720, 0o702])
+def test_a_folder_that_others_may_write_is_not_used(folder: Path, mode: int) -> None:
     load_or_make("thing", "a", Maker(b"old"))
     folder.chmod(mode)
     make = Maker(b"new")

@@ -336,7 +336,7 @@ class Collector:
         parts = [bytes(cell.data[cell.start : cell.stop]) for cell in self._held]
         text = b"".join([*parts, bytes(self._cell.data[self._cell.start : start])])
         engine = self._engines.get()
-        found = last_lines(text, self._number, self._offset(start), self._anchors, engine)
+        found = last_lines(text, self._number, self._offset(start), self._anchors, engine, self._closed)
         self._ring_events += found.events
         self._ring_pool.update(found.pool)
         if found.until >= self._number and found.until > self._until:
