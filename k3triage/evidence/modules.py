@@ -1,0 +1,38 @@
+"""`lsmod`, whole or through grep. Inside a container it shows the host's modules."""
+
+import re
+from collections.abc import Iterator
+
+from k3triage.evidence.sections import Section
+
+KIND = "lsmod"
+_HEADER = re.compile(r"Module\s+Size\s+Used by")
+_ROW = re.compile(r"([a-z][a-z0-9_]{1,60})\s+(\d{3,12})\s+(-?\d{1,6})(?:\s+([\w,\[\]]{1,2000}))?$")
+_TELLING = re.compile(r"(?:nvidia|mlx5|ib_|nv_peer|nouveau|rdma|gdrdrv)")
+
+
+def parse(section: Section) -> Iterator[tuple[int, str, object]]:
+    """module: each one's name; modules_listed: what the list covers ("all", "nvidia", "mlx5", ...; see `covers`)."""
+    header = next((number for number, row in section.rows if _HEADER.match(row)), None)
+    rows = [(number, found) for number, row in section.rows if (found := _ROW.match(row))]
+    asked = section.command if section.ran("lsmod") else None
+    if header is None and asked is None and not any(_TELLING.match(found.group(1)) for _, found in rows):
+        return
+    if asked is None and header is None and len(rows) * 2 < sum(1 for _, row in section.rows if row):
+        return
+    for number, found in rows:
+        yield number, "module", found.group(1)
+        # The users of a module are loaded as well, although a grep may have left out their own lines.
+        for user in (found.group(4) or "").split(","):
+            if re.fullmatch(r"[a-z]\w{1,60}", user):
+                yield number, "module", user
+    first = header if header is not None else rows[0][0] if rows else section.rows[0][0] if section.rows else 0
+    if first:
+        yield first, "modules_listed", covers(asked, header is not None)
+
+
+def covers(command: str | None, whole: bool) -> str:
+    """What a list can prove absent: "all", else the words of its grep; without either, nothing ("")."""
+    if whole or (command is not None and "grep" not in command):
+        return "all"
+    return " ".join(sorted(set(re.findall(r"[a-z]\w+", (command or "").partition("grep")[2])))) if command else ""
