@@ -128,11 +128,12 @@ def events(*inputs: Input) -> Iterator["Event"]:
 
 
 def _sources(inputs: Sequence[Input]) -> Iterator[Source]:
+    named = expand([str(item) for item in inputs if isinstance(item, str | Path)])
+    yield from (found.open() for found in named)
     for number, item in enumerate(inputs, 1):
         if isinstance(item, str | Path):
-            for found in expand([str(item)]):
-                yield found.open()
-        elif hasattr(item, "read"):
+            continue
+        if hasattr(item, "read"):
             stream: Any = item
             yield Source.of_stream(stream)
         else:

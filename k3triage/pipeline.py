@@ -1,8 +1,8 @@
 """Joins ingest, scan and grammar: from a source to the lines and tracebacks that the diagnosis reads."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import IO
 
@@ -16,13 +16,20 @@ from k3triage.scan import EngineName, Partial, Scanner
 # A pretty-printed JSON export has to be read as a whole; larger ones are read as plain lines.
 DOCUMENT_LIMIT = 64 << 20
 HEAD = 64 << 10
+# JSON about something else than log entries is kept whole up to this size.
+STATE_LIMIT = 256 << 10
+# What is read of an input's end to tell when it ended.
+TAIL = 4 << 10
+# Fewer lines do not show an order.
+_ORDER_LEAST = 4
 
 
 @dataclass
 class Scan:
     """One input, scanned: its head (for telling envelopes apart) and the lines worth reading.
 
-    records: set instead of the lines where the input was a JSON document, in time order.
+    records: set instead of the lines where the input was a JSON document: a log export in time order, or the lines of a
+    small one about something else, such as `docker inspect` prints. tail: the last bytes, from the start of a line.
     """
 
     name: str
@@ -30,10 +37,13 @@ class Scan:
     partial: Partial
     records: list[Record] | None = None
     error: str | None = None
+    tail: bytes = b""
 
     def merge(self, other: "Scan") -> "Scan":
         """This slice of an input and the one that follows it."""
-        return replace(self, partial=self.partial.merge(other.partial), error=self.error or other.error)
+        return replace(
+            self, partial=self.partial.merge(other.partial), error=self.error or other.error, tail=other.tail
+        )
 
 
 def read(source: Source, pack: Pack, *, engine: EngineName = "auto", jobs: int | None = None) -> Scan:
@@ -51,7 +61,10 @@ def read(source: Source, pack: Pack, *, engine: EngineName = "auto", jobs: int |
             if size > DOCUMENT_LIMIT:
                 break
         data = b"".join(kept)
+        tail = _tail(data)
         records = explode(source.name, data) if size <= DOCUMENT_LIMIT else None
+        if records is None and size <= STATE_LIMIT:
+            records = list(_unwrapped(Unwrapper(source.name, head), _lines([data])))
         if records is not None:
             partial = Partial(bytes=size, newlines=data.count(b"\n"))
         else:
@@ -59,8 +72,43 @@ def read(source: Source, pack: Pack, *, engine: EngineName = "auto", jobs: int |
                 scanner.feed(block)
             partial = scanner.close()
     else:
-        partial = scanner.scan(source)
-    return Scan(source.name, head, partial, records, source.error)
+        watched = _Watched(source)
+        partial = scanner.scan(watched)
+        tail = watched.tail()
+    return Scan(source.name, head, partial, records, source.error, tail)
+
+
+class _Watched:
+    """A source whose last bytes are remembered while it is scanned."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._last = b""
+
+    @property
+    def path(self) -> Path | None:
+        """See `Source`."""
+        return self._source.path
+
+    def blocks(self) -> Iterator[bytes]:
+        """See `Source`."""
+        for block in self._source.blocks():
+            self._last = (self._last + block)[-TAIL:] if len(block) < TAIL else block[-TAIL:]
+            yield block
+
+    def tail(self) -> bytes:
+        """Whole lines at the end."""
+        path = self.path
+        if not self._last and path is not None:
+            with contextlib.suppress(OSError), path.open("rb") as file:
+                file.seek(max(0, path.stat().st_size - TAIL))
+                self._last = file.read(TAIL)
+        return _tail(self._last)
+
+
+def _tail(data: bytes) -> bytes:
+    last = data[-TAIL:]
+    return last if len(last) == len(data) < TAIL else last.partition(b"\n")[2]
 
 
 def read_slice(path: Path, start: int, stop: int, pack: Pack) -> Scan:
@@ -101,15 +149,29 @@ def parse(scan: Scan) -> ParsedInput:
         parsed = parse_lines(scan.name, scan.head, scan.partial.lines)
     parsed.size, parsed.newlines, parsed.error = scan.partial.bytes, scan.partial.newlines, scan.error
     parsed.skipped = sum(scan.partial.dropped.values())
+    if scan.tail and scan.records is None:
+        parsed.tail = [to_line(record) for record in _unwrapped(Unwrapper(scan.name, scan.head), _lines([scan.tail]))]
     return parsed
 
 
 def parse_lines(name: str, head: bytes, lines: Iterable[RawLine]) -> ParsedInput:
     """Physical lines, unwrapped and read by the grammars."""
     unwrapper = Unwrapper(name, head)
-    parsed = parse_records(name, _unwrapped(unwrapper, lines))
+    records = list(_unwrapped(unwrapper, lines))
+    if is_newest_first(records):
+        records.reverse()
+    parsed = parse_records(name, records)
     parsed.envelope = unwrapper.envelope
     return parsed
+
+
+def is_newest_first(records: Sequence[Record]) -> bool:
+    """Whether an export was written backwards: every record has a time and the times only ever fall."""
+    times = [record.time for record in records]
+    if len(times) < _ORDER_LEAST or None in times:
+        return False
+    steps = [later - earlier for earlier, later in pairwise(time for time in times if time is not None)]
+    return min(steps) < 0 and max(steps) <= 0
 
 
 def _unwrapped(unwrapper: Unwrapper, lines: Iterable[RawLine]) -> Iterator[Record]:

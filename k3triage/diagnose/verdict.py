@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from k3triage.diagnose.causality import Explanation, Node
 from k3triage.diagnose.choose import Choice
 from k3triage.diagnose.conditions import holds
+from k3triage.diagnose.diary import rows
 from k3triage.diagnose.facts import Facts, world
+from k3triage.diagnose.incident import Incident
 from k3triage.diagnose.parsed import Finding, ParsedInput, process_of
 from k3triage.diagnose.timeline import Timeline
 from k3triage.model.enums import Confidence, Decision, Layer, Phase, Role, Status
@@ -15,6 +18,7 @@ from k3triage.model.report import (
     AttemptRef,
     Avoid,
     BlockRef,
+    ContextLine,
     Environment,
     FindingRef,
     InputRef,
@@ -30,6 +34,8 @@ from k3triage.rules.pack import CauseInfo, Pack
 from k3triage.version import __version__
 
 _TEXT_LIMIT = 4000
+_NEAR = 2
+_CONTEXT_LIMIT = 500
 _WEAKER = {"suspect": Confidence.POSSIBLE, "generic": Confidence.POSSIBLE, "error_line": Confidence.POSSIBLE}
 
 
@@ -40,16 +46,21 @@ def compose(
     choice: Choice,
     facts: Facts,
     pack: Pack,
+    incident: Incident,
 ) -> Report:
     """The report of one incident."""
     chosen = choice.chosen or choice.advisory
     verdict = _verdict(chosen, findings, inputs, timelines, facts, pack) if chosen is not None else None
+    attempts = _attempts(inputs, choice, chosen)
+    if verdict is not None:
+        verdict.why[1:1] = incident.reasons(attempts, choice.chosen, inputs)
+        verdict.missing[:0] = incident.missing(choice.chosen)
     return Report(
         tool=Tool(version=__version__, rules=pack.version),
         status=_status(chosen),
         verdict=verdict,
-        findings=_findings(findings, chosen, inputs),
-        attempts=_attempts(inputs, choice, chosen),
+        findings=_findings(findings, chosen, inputs, choice.explanation),
+        attempts=attempts,
         phases=[
             PhaseRef(
                 source=inputs[number].name,
@@ -61,6 +72,8 @@ def compose(
             for number, timeline in enumerate(timelines)
             for index, phase, name in timeline.phase_starts
         ],
+        timeline=rows(choice.explanation, choice.chosen, inputs),
+        clocks=incident.clocks,
         environment=_environment(facts),
         inputs=[
             InputRef(
@@ -102,7 +115,7 @@ def _verdict(
     if echoes:
         names = sorted({f.cause for f in echoes if f.role == "cascade"})
         if names:
-            why.append(f"Later failures are echoes of it: {', '.join(names[:4])}.")
+            why.append(f"Other failures are echoes of it: {', '.join(names[:4])}.")
     if chosen.role == "suspect":
         why.append("This line shows that something failed, not why; nothing in these inputs tells the cause.")
     why.extend(f"Fact: {text}." for text in _facts_used(page, facts))
@@ -112,7 +125,7 @@ def _verdict(
         title=page.title,
         phase=_phase(chosen, info, timelines),
         confidence=_WEAKER.get(chosen.role, Confidence(info.confidence)),
-        first_anomaly=_anomaly(chosen, inputs),
+        first_anomaly=_anomaly(chosen, inputs).model_copy(update={"context": _context(chosen, inputs)}),
         why=why,
         remediation=_steps(page, facts),
         avoid=[Avoid(action=item.action, because=item.because) for item in page.avoid],
@@ -182,10 +195,26 @@ def _anomaly(finding: Finding, inputs: Sequence[ParsedInput]) -> Anomaly:
     )
 
 
-def _findings(findings: Sequence[Finding], chosen: Finding | None, inputs: Sequence[ParsedInput]) -> list[FindingRef]:
+def _context(finding: Finding, inputs: Sequence[ParsedInput]) -> list[ContextLine]:
+    """The kept lines just before and after, without blank ones and copies of one physical line."""
+    lines = inputs[finding.input].lines
+    here = finding.line.record.line
+    near: dict[int, str] = {}
+    for line in lines[max(0, finding.index - _NEAR) : finding.index + _NEAR + 1]:
+        record = line.record
+        if record.line != here and abs(record.line - here) <= _NEAR and record.text.strip():
+            near.setdefault(record.line, record.raw[:_CONTEXT_LIMIT])
+    return [ContextLine(line=number, text=near[number]) for number in sorted(near)]
+
+
+def _findings(
+    findings: Sequence[Finding], chosen: Finding | None, inputs: Sequence[ParsedInput], explanation: Explanation
+) -> list[FindingRef]:
+    nodes = {id(member): node for node in explanation.nodes for member in node.members}
     groups: dict[tuple[str, Role], list[Finding]] = {}
     for finding in findings:
-        groups.setdefault((finding.cause, _role(finding, chosen)), []).append(finding)
+        node = nodes.get(id(finding))
+        groups.setdefault((finding.cause, _role(finding, chosen, node)), []).append(finding)
     refs = []
     for (cause, role), members in groups.items():
         first = chosen if chosen is not None and chosen in members else members[0]
@@ -197,13 +226,18 @@ def _findings(findings: Sequence[Finding], chosen: Finding | None, inputs: Seque
                 count=sum(member.line.record.count for member in members),
                 first=_anomaly(first, inputs),
                 last_line=max(member.last for member in members),
-                explained_by=chosen.cause if chosen is not None and role is Role.CASCADE else None,
+                explained_by=_explained(members, nodes) if role is Role.CASCADE else None,
             )
         )
     return refs
 
 
-def _role(finding: Finding, chosen: Finding | None) -> Role:
+def _explained(members: Sequence[Finding], nodes: dict[int, Node]) -> str | None:
+    found = (node for member in members if (node := nodes.get(id(member))) is not None)
+    return next((node.cause.first.cause for node in found if node.cause is not None), None)
+
+
+def _role(finding: Finding, chosen: Finding | None, node: Node | None) -> Role:
     if finding.role == "benign":
         return Role.BENIGN
     if finding.role == "context":
@@ -212,9 +246,9 @@ def _role(finding: Finding, chosen: Finding | None) -> Role:
         return Role.ROOT
     if finding.recovered:
         return Role.RECOVERED
-    if chosen is None:
-        return Role.CONTEXT
-    return Role.CASCADE
+    if chosen is None or node is None:
+        return Role.CONTEXT if finding.role != "cascade" or chosen is None else Role.CASCADE
+    return Role.ROOT if node.link is not None and node.link.weak and not finding.quiet else Role.CASCADE
 
 
 def _attempts(inputs: Sequence[ParsedInput], choice: Choice, chosen: Finding | None) -> list[AttemptRef]:

@@ -37,8 +37,15 @@ class BlockRef(_Model):
     end_line: int
 
 
+class ContextLine(_Model):
+    """A neighbouring line, as it stands."""
+
+    line: int
+    text: str
+
+
 class Anomaly(_Model):
-    """One line of an input, with where it stands."""
+    """One line of an input, with where it stands; context holds its neighbours where it is the verdict's."""
 
     source: str
     line: int = Field(ge=1)
@@ -47,6 +54,7 @@ class Anomaly(_Model):
     timestamp: str | None = None
     process: ProcessRef = Field(default_factory=ProcessRef)
     text: str
+    context: list[ContextLine] = Field(default_factory=list)
 
 
 class Step(_Model):
@@ -99,6 +107,31 @@ class FindingRef(_Model):
     first: Anomaly
     last_line: int
     explained_by: str | None = None
+
+
+class TimelineRow(_Model):
+    """One step of the incident. when: month, day and time, clocks of all inputs brought to one; None without a clock.
+
+    what: id of the cause; count: lines of that process that say the same; explained_by: id of what caused it.
+    """
+
+    when: str | None = None
+    who: str
+    source: str
+    line: int = Field(ge=1)
+    what: str
+    role: Role
+    count: int = 1
+    explained_by: str | None = None
+    text: str
+
+
+class ClockRef(_Model):
+    """Seconds added to an input's clock to compare it with the others, and how many shared events tell so."""
+
+    source: str
+    offset_seconds: float
+    shared_events: int
 
 
 class AttemptRef(_Model):
@@ -165,6 +198,8 @@ class Report(_Model):
     findings: list[FindingRef] = Field(default_factory=list)
     attempts: list[AttemptRef] = Field(default_factory=list)
     phases: list[PhaseRef] = Field(default_factory=list)
+    timeline: list[TimelineRow] = Field(default_factory=list)
+    clocks: list[ClockRef] = Field(default_factory=list)
     environment: Environment = Field(default_factory=Environment)
     acceptance: list[AcceptanceStep] = Field(default_factory=list)
     inputs: list[InputRef] = Field(default_factory=list)

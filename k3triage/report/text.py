@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from k3triage.model.enums import Outcome, Role, Status
-from k3triage.model.report import FindingRef, Report, Verdict
+from k3triage.model.report import Anomaly, ContextLine, FindingRef, Report, Verdict
 from k3triage.report.clean import clean, clean_lines, columns, cut_middle, fold, listing, number, wrap
 from k3triage.report.i18n import Lang, word
 
@@ -87,14 +87,26 @@ class _Page:
         self.lines += ["", self.paint(together if fits else name, "strong")]
         if not fits and details:
             self.lines.append("    " + cut_middle(details, self.width - 4))
-        room = self.width - 4
+        gutter = max(len(str(number)) for number in (first.line, *(near.line for near in first.context))) + 2
+        room = self.width - gutter - 3
+        self.neighbours(first, gutter, [line for line in first.context if line.line < first.line])
         text = clean(first.text).strip()
         rows: list[str] = []
         for spare in range(0, _ROWS * room // 2, 8):  # rows that end at a blank hold less than their width
             rows = fold(cut_middle(text, _ROWS * room - spare), room)
             if len(rows) <= _ROWS:
                 break
-        self.lines += [f"    {row}".rstrip() for row in rows]
+        marked = f"> {first.line}".rjust(gutter)
+        self.lines += [
+            f"{self.paint(marked if number == 0 else ' ' * gutter, 'bad')} | {row}".rstrip()
+            for number, row in enumerate(rows)
+        ]
+        self.neighbours(first, gutter, [line for line in first.context if line.line > first.line])
+
+    def neighbours(self, first: Anomaly, gutter: int, lines: list[ContextLine]) -> None:
+        for line in lines:
+            text = cut_middle(clean(line.text).strip(), self.width - gutter - 3)
+            self.lines.append(self.paint(f"{line.line:>{gutter}} | {text}".rstrip(), "dim"))
 
     def why(self, verdict: Verdict, most: int) -> None:
         if not verdict.why or not most:

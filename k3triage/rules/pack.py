@@ -134,7 +134,7 @@ class Pack:
 
     @cached_property
     def anchors(self) -> list[Anchor]:
-        """What the scan looks for: generic anchors, markers, signatures; one entry a literal, the strongest kind wins."""
+        """What the scan looks for, from generic anchors, markers and signatures; of equal literals the strongest kind."""
         kinds: dict[bytes, Anchor] = {}
 
         def add(literal: str | bytes, kind: Kind, resets: bool = False) -> None:

@@ -9,7 +9,12 @@ from k3triage.model.report import Report
 HOSTILE = "\x1b]0;owned\x07\x1b[31mred\x1b[0m \x9b2J\x00 ‮gnp.exe <script>alert(1)</script> ::error::x % `a` | b"
 
 
-def anomaly(source: str = "node0.log", line: int = 412, text: str = "ValueError: too small") -> dict[str, Any]:
+def anomaly(
+    source: str = "node0.log",
+    line: int = 412,
+    text: str = "ValueError: too small",
+    context: list[dict[str, Any]] | None = None,
+) -> dict[str, Any]:
     return {
         "source": source,
         "line": line,
@@ -18,6 +23,7 @@ def anomaly(source: str = "node0.log", line: int = 412, text: str = "ValueError:
         "timestamp": "2026-11-30T12:00:01Z",
         "process": {"name": "EngineCore_DP0", "pid": 512, "rank": 0, "node": "node0"},
         "text": text,
+        "context": context or [],
     }
 
 

@@ -13,7 +13,7 @@ def test_says_what_where_why_and_what_to_do(diagnosed: Report) -> None:
     assert text.startswith("STARTUP_OOM: The KV cache does not hold one request (confirmed, phase memory_profile)\n")
     lines = text.splitlines()
     assert any(line.startswith("node0.log:412") and "EngineCore_DP0 pid 512" in line for line in lines)
-    assert "    ValueError: too small" in lines
+    assert "> 412 | ValueError: too small" in lines
     assert "  - nothing failed before it" in lines
     assert "  1. Lower --max-model-len (because 4096 fits)" in lines
     assert "     $ vllm serve m --max-model-len 4096" in lines
@@ -64,7 +64,15 @@ def test_a_long_line_takes_four_rows_and_loses_its_middle() -> None:
     assert all(columns(row) <= 80 for row in rows)
     whole = "RuntimeError: " + "word " * 50 + "end"
     text = render_text(build(verdict=verdict(first_anomaly=anomaly(text=whole))), width=80)
-    assert whole in re.sub(r"\n +", " ", text)
+    assert whole in re.sub(r"\n +\| ", " ", text)
+
+
+def test_neighbours_stand_around_the_line_on_one_row_each() -> None:
+    context = [{"line": 410, "text": "before \x1b[2J" + "x" * 300}, {"line": 413, "text": "after"}]
+    rows = render_text(build(verdict=verdict(first_anomaly=anomaly(context=context))), width=80).splitlines()
+    at = next(number for number, row in enumerate(rows) if row.startswith("> 412 | "))
+    assert rows[at - 1].startswith("  410 | before") and rows[at + 1] == "  413 | after"
+    assert all(columns(row) <= 80 and "\x1b" not in row for row in rows)
 
 
 def test_statuses_have_their_own_words(healthy: Report) -> None:
