@@ -1,5 +1,6 @@
 """Joins ingest, scan and grammar: from a source to the lines and tracebacks that the diagnosis reads."""
 
+import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise

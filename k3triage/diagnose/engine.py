@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 
 from k3triage.diagnose.choose import choose
+from k3triage.diagnose.clocks import align
+from k3triage.diagnose.collectives import compare
 from k3triage.diagnose.facts import Facts, gather
 from k3triage.diagnose.findings import FindingBuilder
 from k3triage.diagnose.identity import Cast
+from k3triage.diagnose.incident import Incident
 from k3triage.diagnose.parsed import Finding, ParsedInput
-from k3triage.diagnose.timeline import Timeline, build_timeline
+from k3triage.diagnose.timeline import build_timeline
 from k3triage.diagnose.verdict import compose
 from k3triage.model.enums import Phase
 from k3triage.model.report import Report
@@ -20,19 +23,29 @@ _TROUBLE = ("root", "suspect", "cascade")
 
 def diagnose(inputs: Sequence[ParsedInput], pack: Pack) -> Report:
     """The report of one incident, told by one or many inputs. The order of the inputs does not matter."""
+    given = list(inputs)
+    inputs = sorted(
+        given, key=lambda parsed: (parsed.name, parsed.size, [line.record.raw for line in parsed.lines[:3]])
+    )
+    matches = [match(parsed.lines, pack) for parsed in inputs]
+    timelines = [
+        build_timeline(parsed, found, _trouble(parsed, found)) for parsed, found in zip(inputs, matches, strict=True)
+    ]
+    cast = Cast(inputs)
+    offsets = align(inputs, timelines, cast)
     findings: list[Finding] = []
-    timelines: list[Timeline] = []
     for number, parsed in enumerate(inputs):
-        matches = match(parsed.lines, pack)
-        timeline = build_timeline(parsed, matches, _trouble(parsed, matches))
-        timelines.append(timeline)
-        findings.extend(FindingBuilder(number, parsed, matches, timeline, pack).build())
+        findings.extend(FindingBuilder(number, parsed, matches[number], timelines[number], pack).build())
     facts = gather(inputs)
     if any(attempt.ready is not None or attempt.progress for timeline in timelines for attempt in timeline.attempts):
         findings.extend(_advisories(facts, pack))
-    cast = Cast(inputs)
+    comparison = compare(inputs, cast, findings, pack)
     choice = choose(inputs, timelines, findings, cast, pack.links)
-    return compose(inputs, timelines, findings, choice, facts, pack)
+    incident = Incident.of(inputs, timelines, cast, offsets, choice, comparison)
+    report = compose(inputs, timelines, findings, choice, facts, pack, incident)
+    order = {id(parsed): number for number, parsed in enumerate(inputs)}
+    report.inputs = [report.inputs[order[id(parsed)]] for parsed in given]
+    return report
 
 
 def _trouble(parsed: ParsedInput, matches: Matches) -> set[int]:

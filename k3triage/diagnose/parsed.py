@@ -12,6 +12,7 @@ class ParsedInput:
     """One input after ingest, scan and grammar.
 
     lines: kept lines in file order. blocks: printed tracebacks; their lines are among `lines` (same objects).
+    tail: the input's last lines, whether they were kept or not; they tell when it ended.
     size: bytes read, after decompression. newlines: physical lines, None where they were not counted to the end.
     """
 
@@ -23,6 +24,7 @@ class ParsedInput:
     envelope: str = "plain"
     skipped: int = 0
     error: str | None = None
+    tail: list[Line] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -2,11 +2,13 @@
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from k3triage.diagnose.parsed import ParsedInput, process_of
 from k3triage.model.enums import Phase
+from k3triage.model.records import Line
 from k3triage.rules.match import Matches
 
 _ORDER = {
@@ -41,7 +43,11 @@ class Attempt:
 
 @dataclass
 class Timeline:
-    """Attempts, phases and clocks by index of a line; hints are lines that give a phase away without marking it."""
+    """Attempts, phases and clocks by index of a line; hints are lines that give a phase away without marking it.
+
+    own: whether a line has a clock of its own; the others carry on that of a line before. added: seconds by which the
+    clocks were moved to the time base of the incident.
+    """
 
     attempts: list[Attempt]
     version: tuple[int, ...] | None
@@ -49,6 +55,8 @@ class Timeline:
     hints: list[tuple[int, Phase]]
     phase_starts: list[tuple[int, Phase, str]]
     clocks: list[float | None]
+    own: list[bool] = field(default_factory=list)
+    added: float = 0.0
 
     def attempt_of(self, index: int) -> int:
         """Number of the attempt that a line belongs to."""
@@ -132,7 +140,8 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
                 reached[name] = phase
                 starts.append((index, phase, name))
     attempts[-1].end = len(parsed.lines)
-    return Timeline(attempts, version, marks, hints, starts, _clocks(parsed))
+    clocks, own = line_clocks(parsed.lines)
+    return Timeline(attempts, version, marks, hints, starts, clocks, own)
 
 
 def leap_clock(time: float) -> float:
@@ -141,12 +150,13 @@ def leap_clock(time: float) -> float:
     return (moment.replace(year=2020) - _LEAP_YEAR).total_seconds()
 
 
-def _clocks(parsed: ParsedInput) -> list[float | None]:
-    """A clock a line: the envelope's where the input has one, else the header's, carried forward."""
-    wrapped = any(line.record.time is not None for line in parsed.lines[:200])
+def line_clocks(lines: Sequence[Line]) -> tuple[list[float | None], list[bool]]:
+    """A clock a line (the envelope's where there is one, else the header's, carried on), and whether it is its own."""
+    wrapped = any(line.record.time is not None for line in lines[:200])
     clocks: list[float | None] = []
+    owned: list[bool] = []
     last: float | None = None
-    for line in parsed.lines:
+    for line in lines:
         own = line.header.clock
         if wrapped and line.record.time is not None:
             own = leap_clock(line.record.time)
@@ -154,5 +164,6 @@ def _clocks(parsed: ParsedInput) -> list[float | None]:
             own = None
         if own is not None:
             last = own
+        owned.append(own is not None)
         clocks.append(last)
-    return clocks
+    return clocks, owned
