@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from k3triage.diagnose.parsed import Finding, ParsedInput, Place
 from k3triage.diagnose.timeline import Timeline
+from k3triage.model.conditions import version_key
 from k3triage.model.enums import Phase
 from k3triage.model.records import Line, Raised, TracebackBlock
 from k3triage.rules.match import Hit, Matches
@@ -258,9 +259,3 @@ def _in_range(version: tuple[int, ...], since: str | None, until: str | None) ->
     if since is not None and version < version_key(since):
         return False
     return until is None or version[: len(version_key(until))] <= version_key(until)
-
-
-def version_key(text: str) -> tuple[int, ...]:
-    """Leading numbers of a version: "0.27.1rc2" -> (0, 27, 1)."""
-    found = re.match(r"v?(\d+(?:\.\d+)*)", text)
-    return tuple(int(part) for part in found.group(1).split(".")) if found else ()

@@ -15,7 +15,7 @@ _NOT_THERE = ("N/A", "Could not collect", "None", "")
 
 
 def parse(section: Section) -> Iterator[tuple[int, str, object]]:
-    """torch, torch_cuda ("none" without CUDA), cuda_available, driver, nvcc, vllm, gpu; `packages` reads pip's lines."""
+    """torch, torch_cuda ("none" without CUDA), cuda_available, driver, nvcc, vllm, gpu (pip: `packages`)."""
     inside = False
     for number, row in section.rows:
         inside = inside or row.startswith(_START)
