@@ -119,7 +119,7 @@ class Triage:
 
 
 def events(*inputs: Input) -> Iterator["Event"]:
-    """Every typed event of the inputs, in the order of the lines: headers, tracebacks, NCCL, kernel, docker and so on."""
+    """Every typed event of the inputs, in the order of the lines; a traceback stands after its last line."""
     from k3triage.grammar.events import event, traceback_event
 
     for source in _sources(inputs):

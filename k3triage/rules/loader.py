@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from k3triage.rules.schema import Cause
 
 ROOT = Path(__file__).parent
-_FORMAT = "3"
+_FORMAT = "4"
 _FIELDS = (
     "role",
     "anchor",
@@ -126,7 +126,7 @@ def _compile(causes: Sequence[Path], markers: Sequence[Path]) -> dict[str, Any]:
         for index, signature in enumerate(cause.signature):
             entry = {name: getattr(signature, name) for name in _FIELDS}
             signatures.append({"cause": cause.id, "layer": str(cause.layer), "index": index, **entry})
-    tables: dict[str, list[dict[str, Any]]] = {"marker": [], "frame": [], "anchor": []}
+    tables: dict[str, list[dict[str, Any]]] = {"marker": [], "frame": [], "anchor": [], "common": []}
     for path in markers:
         content = read_toml(path)
         for name, table in tables.items():
@@ -167,6 +167,7 @@ def _thaw(data: dict[str, Any]) -> Pack:
         markers=[Marker(**row) for row in data["marker"]],
         frames=sorted((FrameRule(**row) for row in data["frame"]), key=lambda frame: -frame.priority),
         generic_anchors=[Anchor(row["literal"].encode("ascii"), row["kind"], False) for row in data["anchor"]],
+        common=frozenset(row["literal"] for row in data["common"]),
         pages=functools.lru_cache(maxsize=512)(_read_page),
         links=thaw_links(data["links"]),
     )

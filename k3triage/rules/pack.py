@@ -99,6 +99,7 @@ class Pack:
     markers: list[Marker]
     frames: list[FrameRule]
     generic_anchors: list[Anchor]
+    common: frozenset[str]
     pages: Callable[[str], Any]
     links: Links
 
@@ -134,7 +135,11 @@ class Pack:
 
     @cached_property
     def anchors(self) -> list[Anchor]:
-        """What the scan looks for, from generic anchors, markers and signatures; of equal literals the strongest kind."""
+        """What the scan looks for: generic anchors, markers, signatures; of equal literals the strongest kind.
+
+        Left out are literals too common in healthy logs, and those of harmless lines, which matter only where another
+        anchor has picked their line.
+        """
         kinds: dict[bytes, Anchor] = {}
 
         def add(literal: str | bytes, kind: Kind, resets: bool = False) -> None:
@@ -147,10 +152,17 @@ class Pack:
             add(anchor.literal, anchor.kind, anchor.resets)
         for marker in self.markers:
             kind: Kind = "marker"
-            if marker.event in ("progress", "stats"):
-                kind = "progress" if marker.event == "progress" else "stat"
+            if marker.event in ("progress", "hint"):
+                kind = "progress"
+            elif marker.event == "stats":
+                kind = "stat"
             add(marker.anchor, kind, marker.event == "start")
+        wanted = {other for signature in self.signatures for other in (*signature.needs, *signature.unless)}
         for signature in self.signatures:
-            if signature.anchor:
-                add(signature.anchor, "marker" if signature.role in ("benign", "context") else "fault")
+            if not signature.anchor or signature.anchor in self.common:
+                continue
+            if signature.role != "benign":
+                add(signature.anchor, "marker" if signature.role == "context" else "fault")
+            elif signature.cause in wanted:
+                add(signature.anchor, "marker")
         return [kinds[key] for key in sorted(kinds)]
