@@ -197,6 +197,7 @@ def engine_stats(message: str) -> dict[str, Any] | None:
         return None
     names = {
         "engine": ("engine", int),
+        "engines": ("engines", int),
         "prompt_rate": ("prompt_rate", float),
         "generation_rate": ("generation_rate", float),
         "running": ("running", int),
@@ -205,7 +206,22 @@ def engine_stats(message: str) -> dict[str, Any] | None:
         "kv_usage": ("kv_cache_usage", float),
         "hit_rate": ("prefix_cache_hit_rate", float),
     }
-    return {name: convert(match[group]) for group, (name, convert) in names.items() if match[group] is not None}
+    found: dict[str, Any] = {
+        name: convert(match[group]) for group, (name, convert) in names.items() if match[group] is not None
+    }
+    for name, pattern in _STATS_PARTS.items():
+        part = pattern.search(message, 0, _SEARCHED)
+        if part is not None:
+            found[name] = float(part[1]) if "." in part[1] else int(part[1])
+    return found
+
+
+# Parts of the statistics line that only some versions and set-ups print, in no fixed order.
+_STATS_PARTS = {
+    "preemptions": re.compile(r", Preemptions: (\d{1,15})"),
+    "deferred": re.compile(r", Deferred: (\d{1,15}) reqs"),
+    "external_hit_rate": re.compile(r", External prefix cache hit rate: (\d{1,15}(?:\.\d{1,9})?)%"),
+}
 
 
 def access(message: str) -> dict[str, Any] | None:

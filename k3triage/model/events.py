@@ -81,10 +81,11 @@ class LaunchArgs(_Event):
 
 
 class EngineStats(_Event):
-    """vLLM's periodic statistics."""
+    """vLLM's periodic statistics; `engines` stands instead of `engine` where one line sums up several."""
 
     kind: Literal["engine_stats"] = "engine_stats"
     engine: int | None = None
+    engines: int | None = None
     prompt_rate: float | None = None
     generation_rate: float | None = None
     running: int | None = None
@@ -92,6 +93,9 @@ class EngineStats(_Event):
     swapped: int | None = None
     kv_cache_usage: float | None = None
     prefix_cache_hit_rate: float | None = None
+    external_hit_rate: float | None = None
+    preemptions: int | None = None
+    deferred: int | None = None
 
 
 class AccessLog(_Event):
