@@ -10,7 +10,8 @@ from k3triage.diagnose.findings import FindingBuilder
 from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.incident import Incident
 from k3triage.diagnose.parsed import Finding, ParsedInput
-from k3triage.diagnose.timeline import build_timeline
+from k3triage.diagnose.settled import settle
+from k3triage.diagnose.timeline import build_timeline, share_readiness
 from k3triage.diagnose.verdict import compose
 from k3triage.model.enums import Phase
 from k3triage.model.report import Report
@@ -33,9 +34,13 @@ def diagnose(inputs: Sequence[ParsedInput], pack: Pack) -> Report:
     ]
     cast = Cast(inputs)
     offsets = align(inputs, timelines, cast)
+    if len(inputs) > 1:
+        share_readiness(timelines)
     findings: list[Finding] = []
     for number, parsed in enumerate(inputs):
-        findings.extend(FindingBuilder(number, parsed, matches[number], timelines[number], pack).build())
+        mine = FindingBuilder(number, parsed, matches[number], timelines[number], pack).build()
+        settle(mine, matches[number])
+        findings.extend(mine)
     facts = gather(inputs)
     if any(attempt.ready is not None or attempt.progress for timeline in timelines for attempt in timeline.attempts):
         findings.extend(_advisories(facts, pack))

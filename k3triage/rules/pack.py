@@ -62,13 +62,14 @@ class CauseInfo:
 
 @dataclass(slots=True)
 class Marker:
-    """A line that tells where in its life a process is."""
+    """A line that tells where in its life a process is, or (event "settled") that earlier complaints are over."""
 
     id: str
     anchor: str
     event: str
     phase: str | None = None
     pattern: str | None = None
+    settles: str | None = None
     _search: Callable[[str], re.Match[str] | None] | None = field(default=None, repr=False, compare=False)
 
     def matches(self, text: str) -> bool:
