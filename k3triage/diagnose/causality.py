@@ -121,5 +121,7 @@ def _joined(over: str, cause: Node, effect: Node, cast: Cast) -> bool:
         return a.input == b.input or (a.container is not None and a.container == b.container)
     if over == "node":
         return a.input == b.input or bool(a.nodes & b.nodes)
+    if over == "node_unknown":
+        return not a.nodes or not b.nodes
     left, right = cast.inputs[a.input].communicators, cast.inputs[b.input].communicators
     return bool(left & right) or (a.rank is not None and b.rank is not None)

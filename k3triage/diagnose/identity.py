@@ -20,8 +20,12 @@ _COMM_ID = re.compile(r"\bcommId (0x[0-9a-f]+)")
 _WORLD = re.compile(r"\brank (\d{1,6})\b.{0,40}\bworld_size=(\d{1,6})")
 _ADDRESS = re.compile(r"Using \[?\w*\]?[\w.]*:(\d+\.\d+\.\d+\.\d+)<")
 _NAMED_RANK = re.compile(r"(?:^|[^a-z])(?:global_?)?rank[-_]?(\d{1,5})(?![\d.])", re.IGNORECASE)
-_NAMED_NODE = re.compile(r"(?:^|[/_.-])((?:node|host|worker|gpu|server|machine)[-_]?\d[\w]*)", re.IGNORECASE)
-_NAMED_POD = re.compile(r"(?:^|/)([a-z0-9][\w-]*-\d{1,4})[^/]*$")
+_NAMED_NODE = re.compile(
+    r"(?:^|/)((?:[a-z0-9]+[_-]){0,4})((?:node|host|worker|gpu|server|machine)[-_]?\d{1,6})", re.IGNORECASE
+)
+# What a file's name says of its content, not of its node: "vllm-node3.log", "dmesg_gpu-7.txt".
+_CONTENT = re.compile(r"log|vllm|dmesg|kern|nccl|journal|docker|inspect|describe|events|syslog|messages", re.IGNORECASE)
+_NAMED_POD = re.compile(r"(?:^|/)([a-z0-9][\w-]*-\d{1,4})(?:\.(?:log|txt|out|err|jsonl?|gz|zst|xz|bz2)){1,2}$")
 _CONTAINER = re.compile(
     r"(?:containerd|docker|cri-o)://([0-9a-f]{12,64})|\"Id\": ?\"([0-9a-f]{64})\"|^([0-9a-f]{12,64}) {2,}\S"
     r"|\bcontainer (?:die|oom|kill|stop|start|create) ([0-9a-f]{12,64})"
@@ -234,12 +238,13 @@ class Cast:
     @staticmethod
     def _by_name(cast: InputCast, name: str) -> None:
         short = "/".join(name.replace("\\", "/").split("/")[-2:])
-        for pattern in (_NAMED_NODE, _NAMED_POD):
-            if (found := pattern.search(short)) and not found[1].lower().startswith("rank"):
-                node = found[1].split(".")[0]
-                cast.nodes.add(node)
-                cast.node = cast.node or node
-                break
+        if found := _NAMED_NODE.search(short):
+            bare, whole = found[2], found[1] + found[2]
+            cast.nodes.update((bare, whole))
+            cast.node = cast.node or (bare if _CONTENT.search(found[1]) else whole)
+        elif (found := _NAMED_POD.search(short)) and not found[1].lower().startswith("rank"):
+            cast.nodes.add(found[1])
+            cast.node = cast.node or found[1]
         ranks = set(_NAMED_RANK.findall(short.rpartition("/")[2]))
         if len(ranks) == 1 and not cast.kernel:
             cast.rank = int(ranks.pop())

@@ -144,6 +144,27 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
     return Timeline(attempts, version, marks, hints, starts, clocks, own)
 
 
+def share_readiness(timelines: Sequence[Timeline]) -> None:
+    """Let every input know when the service was ready: only the head of several nodes or ranks prints it."""
+    ready = [
+        clock
+        for timeline in timelines
+        for index, phase in timeline.marks
+        if phase is Phase.SERVING and index >= timeline.attempts[-1].start and (clock := timeline.clocks[index])
+    ]
+    if not ready:
+        return
+    for timeline in timelines:
+        if any(phase is Phase.SERVING for _, phase in timeline.marks) or len(timeline.marks) < 2:
+            continue
+        first = timeline.attempts[-1].start
+        after = (
+            n for n in range(first, len(timeline.clocks)) if (c := timeline.clocks[n]) is not None and c > min(ready)
+        )
+        if (index := next(after, None)) is not None:
+            timeline.marks = [mark for mark in timeline.marks if mark[0] < index] + [(index, Phase.SERVING)]
+
+
 def leap_clock(time: float) -> float:
     """Seconds since 1970 as seconds into a leap year: comparable with clocks that print no year."""
     moment = datetime.fromtimestamp(time, UTC)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-Over = Literal["process", "parent", "container", "node", "communicator", "incident"]
+Over = Literal["process", "parent", "container", "node", "node_unknown", "communicator", "incident"]
 
 
 @dataclass(slots=True, frozen=True)
