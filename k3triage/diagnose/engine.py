@@ -1,10 +1,12 @@
 """The diagnosis as a whole: from parsed inputs to a Report."""
 
+import re
 from collections.abc import Sequence
 
 from k3triage.diagnose.choose import choose
 from k3triage.diagnose.clocks import align
 from k3triage.diagnose.collectives import compare
+from k3triage.diagnose.environment import add_checks, add_evidence, named_profile
 from k3triage.diagnose.facts import Facts, gather
 from k3triage.diagnose.findings import FindingBuilder
 from k3triage.diagnose.identity import Cast
@@ -14,16 +16,21 @@ from k3triage.diagnose.settled import settle
 from k3triage.diagnose.timeline import build_timeline, share_readiness
 from k3triage.diagnose.verdict import compose
 from k3triage.model.enums import Phase
+from k3triage.model.records import Line
 from k3triage.model.report import Report
 from k3triage.rules.match import Matches, match
 from k3triage.rules.pack import Pack
 
+_PYTHON_WARNING = re.compile(r"\.py:\d+: \w*Warning: ")
 _QUIET = ("DEBUG", "INFO", "WARNING")
 _TROUBLE = ("root", "suspect", "cascade")
 
 
-def diagnose(inputs: Sequence[ParsedInput], pack: Pack) -> Report:
-    """The report of one incident, told by one or many inputs. The order of the inputs does not matter."""
+def diagnose(inputs: Sequence[ParsedInput], pack: Pack, profile: str | None = None) -> Report:
+    """The report of one incident, told by one or many inputs. The order of the inputs does not matter.
+
+    profile: whose prerequisites are checked as well; by default the one for the model that the inputs name, if any.
+    """
     given = list(inputs)
     inputs = sorted(
         given, key=lambda parsed: (parsed.name, parsed.size, [line.record.raw for line in parsed.lines[:3]])
@@ -42,6 +49,7 @@ def diagnose(inputs: Sequence[ParsedInput], pack: Pack) -> Report:
         settle(mine, matches[number])
         findings.extend(mine)
     facts = gather(inputs)
+    add_evidence(facts, inputs)
     if any(attempt.ready is not None or attempt.progress for timeline in timelines for attempt in timeline.attempts):
         findings.extend(_advisories(facts, pack))
     comparison = compare(inputs, cast, findings, pack)
@@ -50,6 +58,9 @@ def diagnose(inputs: Sequence[ParsedInput], pack: Pack) -> Report:
     report = compose(inputs, timelines, findings, choice, facts, pack, incident)
     order = {id(parsed): number for number, parsed in enumerate(inputs)}
     report.inputs = [report.inputs[order[id(parsed)]] for parsed in given]
+    chosen = profile or named_profile(facts)
+    if chosen is not None:
+        add_checks(report, inputs, facts, chosen)
     return report
 
 
@@ -57,7 +68,9 @@ def _trouble(parsed: ParsedInput, matches: Matches) -> set[int]:
     """Lines that show a failure whatever the phase: tracebacks, and loud hits on roots, suspects and cascades."""
     identity = {id(line): index for index, line in enumerate(parsed.lines)}
     trouble = {
-        index for index, hits in matches.hits.items() if max(hits, key=lambda hit: hit.rank).signature.role in _TROUBLE
+        index
+        for index, hits in matches.hits.items()
+        if max(hits, key=lambda hit: hit.rank).signature.role in _TROUBLE and _is_loud(parsed.lines[index])
     }
     for block in parsed.blocks:
         benign = any(
@@ -65,9 +78,13 @@ def _trouble(parsed: ParsedInput, matches: Matches) -> set[int]:
             for raised in block.chain
             for hit in matches.hits.get(identity[id(raised.line)], ())
         )
-        if block.chain and not benign:
+        if block.chain and not benign and _is_loud(block.chain[-1].line):
             trouble.add(identity[id(block.chain[-1].line)])
     return trouble
+
+
+def _is_loud(line: Line) -> bool:
+    return line.header.level not in _QUIET and _PYTHON_WARNING.search(line.own) is None
 
 
 def _advisories(facts: Facts, pack: Pack) -> list[Finding]:
