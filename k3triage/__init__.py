@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 from k3triage.version import __version__
 
 if TYPE_CHECKING:
-    from k3triage.api import Triage, events, triage
+    from k3triage.api import Triage, check, events, triage
     from k3triage.model.report import Report
 
-__all__ = ["Report", "Triage", "__version__", "events", "triage"]
+__all__ = ["Report", "Triage", "__version__", "check", "events", "triage"]
 
 _HOMES = {
     "Report": "k3triage.model.report",
     "Triage": "k3triage.api",
+    "check": "k3triage.api",
     "events": "k3triage.api",
     "triage": "k3triage.api",
 }

@@ -1,10 +1,10 @@
-"""The Python interface: `triage`, `Triage`, `events`, `scan`."""
+"""The Python interface: `triage`, `check`, `Triage`, `events`, `scan`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from k3triage.diagnose import diagnose
+from k3triage.diagnose import ParsedInput, diagnose
 from k3triage.ingest import Source, expand
 from k3triage.model.records import TracebackBlock
 from k3triage.pipeline import Scan, every_line, parse, read
@@ -12,6 +12,7 @@ from k3triage.rules import Pack, load_pack
 from k3triage.scan import EngineName
 
 if TYPE_CHECKING:
+    from k3triage.model.checks import CheckReport
     from k3triage.model.events import Event
     from k3triage.model.report import Report
 
@@ -29,10 +30,34 @@ def triage(
     """The report on one incident.
 
     inputs: paths, globs, folders, "-" for standard input, open files, or iterables of lines or blocks.
-    rules: folders of additional rule files. jobs: threads of the scan, default all cores.
+    profile: name of a shipped profile, or the path of a .toml file, whose prerequisites are checked as well; by default
+        the one for the model that the inputs name. rules: folders of additional rule files. jobs: threads of the scan,
+        default all cores.
     Raises UsageError and RulePackError; an input that cannot be read is named in `report.inputs[].error`.
     """
+    _known(profile)
     return scan(*inputs, rules=rules, jobs=jobs, engine=engine).report(profile=profile, redact=redact)
+
+
+def check(*inputs: Input, profile: str | None = None, rules: Sequence[str | Path] = ()) -> "CheckReport":
+    """Whether the prerequisites of a profile are met, as far as the evidence tells; no failure is needed.
+
+    inputs: as for `triage`: output of nvidia-smi, docker inspect, pip list and the like, and logs. profile: as for
+    `triage`; by default the one for the model that the inputs name, generic for other models, kimi-k3 without a name.
+    Raises UsageError and RulePackError; what could not be read is in `unread` of the result.
+    """
+    from k3triage.diagnose.environment import check_inputs
+
+    _known(profile)
+    return check_inputs(scan(*inputs, rules=rules).parsed(), profile)
+
+
+def _known(profile: str | None) -> None:
+    """UsageError for a profile that cannot be used, before hours of reading."""
+    if profile is not None:
+        from k3triage.profiles import load_profile
+
+        load_profile(profile)
 
 
 def scan(
@@ -74,9 +99,13 @@ class PartialTriage:
                 scans[number] = scans[number].merge(scan)
         return PartialTriage(self._pack, scans)
 
+    def parsed(self) -> list[ParsedInput]:
+        """What the diagnosis reads of each input."""
+        return [parse(scan) for scan in self._scans]
+
     def report(self, *, profile: str | None = None, redact: bool = False) -> "Report":
         """The report on what was scanned."""
-        report = diagnose([parse(scan) for scan in self._scans], self._pack)
+        report = diagnose(self.parsed(), self._pack, profile)
         return _redacted(report) if redact else report
 
 
@@ -97,6 +126,7 @@ class Triage:
         from k3triage.stream import Stream
 
         self._pack = load_pack([Path(folder) for folder in rules])
+        _known(profile)
         self._profile = profile
         self._stream = Stream(name, self._pack, engine=engine)
 

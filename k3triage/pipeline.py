@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import IO
 
 from k3triage.diagnose import ParsedInput
+from k3triage.evidence import LIMIT as EVIDENCE_LIMIT
+from k3triage.evidence import may_hold_evidence, read_evidence
 from k3triage.grammar import Tracebacks, to_line
 from k3triage.ingest import Source, Unwrapper, explode
 from k3triage.model.records import Line, RawLine, Record, TracebackBlock
@@ -31,6 +33,7 @@ class Scan:
 
     records: set instead of the lines where the input was a JSON document: a log export in time order, or the lines of a
     small one about something else, such as `docker inspect` prints. tail: the last bytes, from the start of a line.
+    evidence: the start of an input that may hold output of commands, where that is more than the head.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Scan:
     records: list[Record] | None = None
     error: str | None = None
     tail: bytes = b""
+    evidence: bytes = b""
 
     def merge(self, other: "Scan") -> "Scan":
         """This slice of an input and the one that follows it."""
@@ -73,18 +77,21 @@ def read(source: Source, pack: Pack, *, engine: EngineName = "auto", jobs: int |
                 scanner.feed(block)
             partial = scanner.close()
     else:
-        watched = _Watched(source)
+        watched = _Watched(source, keep=len(head) == HEAD and may_hold_evidence(head))
         partial = scanner.scan(watched)
-        tail = watched.tail()
-    return Scan(source.name, head, partial, records, source.error, tail)
+        tail, data = watched.tail(), watched.start()
+    evidence = data[:EVIDENCE_LIMIT] if len(data) > len(head) else b""
+    return Scan(source.name, head, partial, records, source.error, tail, evidence)
 
 
 class _Watched:
     """A source whose last bytes are remembered while it is scanned."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, *, keep: bool) -> None:
         self._source = source
         self._last = b""
+        self._wanted = EVIDENCE_LIMIT if keep and (source.size_hint or 0) <= EVIDENCE_LIMIT else 0
+        self._first: list[bytes] = []
 
     @property
     def path(self) -> Path | None:
@@ -95,7 +102,18 @@ class _Watched:
         """See `Source`."""
         for block in self._source.blocks():
             self._last = (self._last + block)[-TAIL:] if len(block) < TAIL else block[-TAIL:]
+            if self._wanted > 0:
+                self._first.append(block)
+                self._wanted -= len(block)
             yield block
+
+    def start(self) -> bytes:
+        """The first bytes, where they were to be kept."""
+        path = self.path
+        if self._wanted > 0 and not self._first and path is not None:
+            with contextlib.suppress(OSError), path.open("rb") as file:
+                return file.read(EVIDENCE_LIMIT)
+        return b"".join(self._first)
 
     def tail(self) -> bytes:
         """Whole lines at the end."""
@@ -152,6 +170,8 @@ def parse(scan: Scan) -> ParsedInput:
     parsed.skipped = sum(scan.partial.dropped.values())
     if scan.tail and scan.records is None:
         parsed.tail = [to_line(record) for record in _unwrapped(Unwrapper(scan.name, scan.head), _lines([scan.tail]))]
+    if may_hold_evidence(scan.head):
+        parsed.evidence = read_evidence(scan.name, (scan.evidence or scan.head).decode("utf-8", "replace"))
     return parsed
 
 

@@ -12,6 +12,7 @@ COMMANDS = {
     "triage": "k3triage.cli.triage",
     "events": "k3triage.cli.events",
     "explain": "k3triage.cli.explain",
+    "check": "k3triage.cli.check",
     "rules": "k3triage.cli.rules",
 }
 _EPILOG = """\
@@ -19,6 +20,7 @@ other commands:
   k3triage events FILE...            every typed event, one JSON object a line
   k3triage explain CAUSE             the page of one cause; also: explain xid 79, cuda 803, nccl 2, errno 524, exit 137
   k3triage rules list|test|schema|new  the rule pack: list it, test it, print its schema, start a rule
+  k3triage check FILE...             prerequisites of a profile (Kimi K3) against nvidia-smi, docker inspect, logs ...
 
 exit codes: 0 nothing wrong found, 1 a failure was found, 2 wrong usage, 3 an input could not be read,
 4 a rule pack is invalid"""
@@ -62,7 +64,7 @@ def _triage() -> argparse.ArgumentParser:
     parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of to stdout")
     _rules_option(parser)
-    parser.add_argument("--profile", metavar="NAME", help="also check what this deployment must satisfy (kimi-k3)")
+    parser.add_argument("--profile", metavar="NAME|FILE.toml", help="also check what this deployment must satisfy")
     parser.add_argument(
         "--redact",
         action=argparse.BooleanOptionalAction,
@@ -121,7 +123,15 @@ def _rules() -> argparse.ArgumentParser:
     return parser
 
 
-_PARSERS = {"triage": _triage, "events": _events, "explain": _explain, "rules": _rules}
+_READERS = ("triage", "events", "check")
+_PARSERS = {
+    "triage": _triage,
+    "collect": _collect,
+    "events": _events,
+    "check": _check,
+    "explain": _explain,
+    "rules": _rules,
+}
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -130,10 +140,33 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     Raises SystemExit as argparse does, with exit code 2 for wrong usage.
     """
     name = words[0] if words and words[0] in COMMANDS else "triage"
+def _check() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="k3triage check",
+        description="Whether a deployment meets the prerequisites of a profile, as far as the evidence tells.",
+        epilog="exit codes: 0 nothing violated, 1 something violated, 2 wrong usage, 3 an input could not be read",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "inputs",
+        metavar="FILE",
+        nargs="*",
+        help="output of nvidia-smi, docker inspect, pip list, env ... and logs, in any mix; - for stdin",
+    )
+    parser.add_argument("--profile", metavar="NAME|FILE.toml", help="default: by the model that is named, else kimi-k3")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of to stdout")
+    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 although a prerequisite is violated")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="NO_COLOR is honoured")
+    _rules_option(parser)
+    parser.set_defaults(subcommand="check")
+    return parser
+
+
     rest = words[1:] if words and words[0] == name else words
     parser = _PARSERS[name]()
-    options = parser.parse_intermixed_args(rest) if name in ("triage", "events") else parser.parse_args(rest)
-    if name in ("triage", "events") and not options.inputs:
+    options = parser.parse_intermixed_args(rest) if name in _READERS else parser.parse_args(rest)
+    if name in _READERS and not options.inputs:
         if sys.stdin is None or sys.stdin.isatty():
             print(f"usage: {parser.usage or parser.prog + ' FILE...'}\ntry: k3triage --help", file=sys.stderr)
             raise SystemExit(2)

@@ -7,7 +7,7 @@ from typing import Any
 
 from k3triage.diagnose.parsed import ParsedInput
 from k3triage.grammar import engine_config, non_default_args
-from k3triage.grammar.sentences import engine_stats
+from k3triage.model.evidence import EvidenceFact
 from k3triage.model.records import Line
 
 _VERSION = re.compile(r"(?:API server version|LLM engine \(v?|^\S* ?version)\s*v?(\d+\.\d+\.\d+[\w.+]*)")
@@ -39,7 +39,11 @@ class Fact:
 
 @dataclass
 class Facts:
-    """Everything known, by name ("vllm", "model", "flags.enable_prefix_caching", "prefix_cache.setting", ...)."""
+    """Everything known, by name ("vllm", "model", "flags.enable_prefix_caching", "prefix_cache.setting", ...).
+
+    stated: dict[str, EvidenceFact] = field(default_factory=dict)
+    known: what the log states. stated: what evidence files state, and what follows from them (`evidence.combine`).
+    """
 
     known: dict[str, Fact] = field(default_factory=dict)
 
@@ -48,8 +52,8 @@ class Facts:
         self.known[name] = fact
 
     def value(self, name: str) -> Any:
-        """Value of a fact, None where it is not known."""
-        fact = self.known.get(name)
+        """Value of a fact, None where it is not known; what ran tells more than what lies on the host."""
+        fact = self.known.get(name) or self.stated.get(name)
         return fact.value if fact else None
 
     def flags(self) -> dict[str, Any]:

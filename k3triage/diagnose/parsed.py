@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from k3triage.model.enums import Phase
+from k3triage.model.evidence import EvidenceFact
 from k3triage.model.records import Line, Process, Raised, TracebackBlock
 from k3triage.rules.pack import Signature
 
@@ -13,6 +14,7 @@ class ParsedInput:
 
     lines: kept lines in file order. blocks: printed tracebacks; their lines are among `lines` (same objects).
     tail: the input's last lines, whether they were kept or not; they tell when it ended.
+    evidence: facts, where the input holds output of commands.
     size: bytes read, after decompression. newlines: physical lines, None where they were not counted to the end.
     """
 
@@ -24,6 +26,7 @@ class ParsedInput:
     envelope: str = "plain"
     skipped: int = 0
     error: str | None = None
+    evidence: list[EvidenceFact] = field(default_factory=list)
     tail: list[Line] = field(default_factory=list)
 
 

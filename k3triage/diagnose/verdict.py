@@ -7,6 +7,7 @@ from k3triage.diagnose.causality import Explanation, Node
 from k3triage.diagnose.choose import Choice
 from k3triage.diagnose.conditions import holds
 from k3triage.diagnose.diary import rows
+from k3triage.diagnose.environment import gpu_names
 from k3triage.diagnose.facts import Facts, world
 from k3triage.diagnose.incident import Incident
 from k3triage.diagnose.parsed import Finding, ParsedInput, process_of
@@ -280,6 +281,7 @@ def _environment(facts: Facts) -> Environment:
         torch_cuda=facts.value("torch_cuda"),
         nccl=facts.value("nccl"),
         driver=facts.value("driver"),
+        gpus=gpu_names(facts),
         model=str(facts.value("model")) if facts.value("model") is not None else None,
         flags=facts.flags(),
         world=world(facts),

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from k3triage.model.checks import Check
 from k3triage.model.enums import Confidence, Decision, Layer, Outcome, Phase, Role, Status
 
 SCHEMA_VERSION = "1"
@@ -202,6 +203,8 @@ class Report(_Model):
     clocks: list[ClockRef] = Field(default_factory=list)
     environment: Environment = Field(default_factory=Environment)
     acceptance: list[AcceptanceStep] = Field(default_factory=list)
+    profile: str | None = None
+    checks: list[Check] = Field(default_factory=list)
     inputs: list[InputRef] = Field(default_factory=list)
 
     def to_text(self, *, color: bool = False, width: int = 100) -> str:
