@@ -61,7 +61,7 @@ def choose(
     advisory = next((f for f in sorted(findings, key=lambda f: (f.input, f.index)) if f.role == "advisory"), None)
     if not pool:
         return Choice(None, advisory, results, Explanation([], []))
-    pool = related(pool, parsed)
+    pool = related(pool, cast)
     explanation = explain(pool, cast, links, _order(pool), _comparable(pool))
     chosen = _first_copy(explanation.roots[0].first, findings)
     return Choice(chosen, advisory, results, explanation)

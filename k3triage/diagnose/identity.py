@@ -115,6 +115,11 @@ class Cast:
             found = self._cache[key] = self._make(key, process.container)
         return found
 
+    def of_pid(self, number: int, pid: int) -> Identity:
+        """The process with that id in input `number`."""
+        known = next((who for key, who in self._cache.items() if key[0] == number and key[2] == pid), None)
+        return known or self._make((number, None, pid, None, None), None)
+
     @property
     def ranks(self) -> set[int]:
         """Global ranks heard in any input."""

@@ -11,6 +11,7 @@ from k3triage.diagnose.diary import clock_refs, clock_sentence, history
 from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.parsed import Finding, ParsedInput
 from k3triage.diagnose.timeline import Timeline
+from k3triage.diagnose.witness import victim_sentence
 from k3triage.model.report import AttemptRef, ClockRef, Missing
 
 # Roles of a finding that does not state its own cause.
@@ -24,6 +25,7 @@ class Incident:
     absent: Absent
     comparison: Comparison
     clocks: list[ClockRef]
+    cast: Cast
 
     @classmethod
     def of(
@@ -37,15 +39,15 @@ class Incident:
     ) -> "Incident":
         """Look for who is missing among the findings of the failed attempts."""
         pool = [member for node in choice.explanation.nodes for member in node.members]
-        return cls(absent(inputs, timelines, cast, pool), comparison, clock_refs(offsets, inputs))
+        return cls(absent(inputs, timelines, cast, pool), comparison, clock_refs(offsets, inputs), cast)
 
     def reasons(
         self, attempts: Sequence[AttemptRef], chosen: Finding | None, inputs: Sequence[ParsedInput]
     ) -> list[str]:
         """Sentences for the verdict's reasons."""
         lines = [self.comparison.why] if self.comparison.why else []
-        if chosen is not None and chosen.role in _ECHOES:
-            lines += told(self.absent)
+        if chosen is not None:
+            lines += told(self.absent) if chosen.role in _ECHOES else victim_sentence(chosen, self.cast)
         return [*lines, *clock_sentence(self.clocks), *history(attempts, chosen, inputs)]
 
     def missing(self, chosen: Finding | None) -> list[Missing]:

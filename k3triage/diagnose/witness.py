@@ -1,35 +1,95 @@
-"""Kernel lines as witnesses: a kernel log tells of every process of the host, most of them not ours."""
+"""Kernel lines as witnesses: a kernel log tells of every process of the host, most of them not ours.
+
+A kernel line names its victim by pid, name and control group. It is about us where the pid or container is one that the
+other inputs know, or the name is vLLM's; it is about someone else where the containers are known and it names another.
+"""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from k3triage.diagnose.parsed import Finding, ParsedInput, process_of
+from k3triage.diagnose.identity import Cast
+from k3triage.diagnose.parsed import Finding
+from k3triage.grammar.sentences import oom_kill
 
-_PID = re.compile(r"\bpid[=: ]+'?(\d+)|Killed? process (\d+)|\[(\d+)\]: segfault")
+_PID = re.compile(r"\bpid[=: ]+'?(\d{1,10})|Killed? process (\d{1,10})|\[(\d{1,10})\]: segfault")
 # The kernel cuts names at 15 characters.
 _OURS = re.compile(r"(?:task|name)=(?:VLLM::|vllm|ray::|sglang)|\((?:VLLM::|vllm|ray::|sglang)")
+_CONTAINER = re.compile(
+    r"(?:docker|cri-containerd|crio|libpod)-([0-9a-f]{12,64})\.scope|/docker/([0-9a-f]{12,64})|/([0-9a-f]{64})\b"
+)
+_ID = 12
 
 
-def related(pool: Sequence[Finding], inputs: Sequence[ParsedInput]) -> list[Finding]:
-    """The findings without kernel lines about other processes, where some kernel line is about one of ours."""
-    kernel = [f for f in pool if f.line.header.kind == "kernel"]
-    if not kernel:
+@dataclass(slots=True)
+class _Victim:
+    """Whom a kernel line is about, as far as it says."""
+
+    pid: int | None
+    container: str | None
+    ours_by_name: bool
+
+
+def related(pool: Sequence[Finding], cast: Cast) -> list[Finding]:
+    """The findings without kernel lines about others.
+
+    Where some kernel line is about us, those that name other victims are left out; and so are, always, those about
+    another container than the ones that the inputs tell of.
+    """
+    victims = {id(f): _victim(f) for f in pool if f.line.header.kind == "kernel"}
+    if not victims:
         return list(pool)
-    pids = {
-        process_of(line).pid
-        for parsed in inputs
-        for line in parsed.lines
-        if line.header.kind != "kernel" and process_of(line).pid is not None
+    pids = {pid for who in cast.inputs if not who.kernel for pid in who.pids}
+    containers = {name for who in cast.inputs if not who.kernel for name in who.containers}
+    _same_kill(pool, victims)
+    ours = {
+        key
+        for key, v in victims.items()
+        if v.ours_by_name or v.pid in pids or (v.container and v.container in containers)
     }
-    ours = {id(f) for f in kernel if _is_ours(f, pids)}
-    if not ours:
-        return list(pool)
-    return [f for f in pool if f.line.header.kind != "kernel" or id(f) in ours]
+    foreign = {key for key, v in victims.items() if key not in ours and v.container and containers}
+    return [
+        f for f in pool if (key := id(f)) not in victims or key in ours or (not ours and key not in foreign)
+    ]  # fmt: skip
 
 
-def _is_ours(finding: Finding, pids: set[int | None]) -> bool:
+def _same_kill(pool: Sequence[Finding], victims: dict[int, _Victim]) -> None:
+    """One kill is told in several lines, and only one of them names the container."""
+    by_pid: dict[tuple[int, int], str] = {}
+    for finding in pool:
+        victim = victims.get(id(finding))
+        if victim is not None and victim.pid is not None and victim.container is not None:
+            by_pid[finding.input, victim.pid] = victim.container
+    last: dict[int, str | None] = {}
+    for finding in sorted((f for f in pool if id(f) in victims), key=lambda f: (f.input, -f.index)):
+        victim = victims[id(finding)]
+        if victim.container is None and victim.pid is not None:
+            victim.container = by_pid.get((finding.input, victim.pid))
+        if victim.container is None and victim.pid is None and "invoked oom-killer" in finding.line.header.message:
+            victim.container = last.get(finding.input)  # the line that opens the report of the kill below it
+        last[finding.input] = victim.container
+
+
+def _victim(finding: Finding) -> _Victim:
     message = finding.line.header.message
     found = _PID.search(message)
-    if found and int(next(group for group in found.groups() if group)) in pids:
-        return True
-    return _OURS.search(message) is not None
+    pid = int(next(group for group in found.groups() if group)) if found else None
+    told = oom_kill(message)
+    group = str((told or {}).get("memcg") or "")
+    match = _CONTAINER.search(group)
+    container = next(part for part in match.groups() if part)[:_ID] if match else None
+    return _Victim(pid, container, _OURS.search(message) is not None)
+
+
+def victim_sentence(chosen: Finding, cast: Cast) -> list[str]:
+    """Which process of ours a kernel line is about, where the pid tells."""
+    if chosen.line.header.kind != "kernel":
+        return []
+    victim = _victim(chosen)
+    for number, who in enumerate(cast.inputs):
+        if victim.pid is not None and not who.kernel and victim.pid in who.pids:
+            identity = cast.of_pid(number, victim.pid)
+            return [f"Process {victim.pid} of the kernel's line is {identity.name or 'a process'} in the other inputs."]
+        if victim.container is not None and not who.kernel and victim.container in who.containers:
+            return [f"The kernel's line is about container {victim.container}, which the other inputs show."]
+    return []
