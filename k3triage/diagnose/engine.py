@@ -12,6 +12,8 @@ from k3triage.diagnose.findings import FindingBuilder
 from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.incident import Incident
 from k3triage.diagnose.parsed import Finding, ParsedInput
+from k3triage.diagnose.prefix import assess
+from k3triage.diagnose.prefix_why import explain
 from k3triage.diagnose.settled import settle
 from k3triage.diagnose.timeline import build_timeline, share_readiness
 from k3triage.diagnose.verdict import compose
@@ -50,12 +52,15 @@ def diagnose(inputs: Sequence[ParsedInput], pack: Pack, profile: str | None = No
         findings.extend(mine)
     facts = gather(inputs)
     add_evidence(facts, inputs)
-    if any(attempt.ready is not None or attempt.progress for timeline in timelines for attempt in timeline.attempts):
+    cache = assess(inputs, timelines, facts)
+    attempts = [attempt for timeline in timelines for attempt in timeline.attempts]
+    if cache.served or any(attempt.ready is not None or attempt.progress for attempt in attempts):
         findings.extend(_advisories(facts, pack))
     comparison = compare(inputs, cast, findings, pack)
     choice = choose(inputs, timelines, findings, cast, pack.links)
     incident = Incident.of(inputs, timelines, cast, offsets, choice, comparison)
     report = compose(inputs, timelines, findings, choice, facts, pack, incident)
+    explain(report, cache)
     order = {id(parsed): number for number, parsed in enumerate(inputs)}
     report.inputs = [report.inputs[order[id(parsed)]] for parsed in given]
     chosen = profile or named_profile(facts)

@@ -1,4 +1,4 @@
-"""Facts about the deployment that the inputs state: versions, model, flags, prefix caching."""
+"""Facts about the deployment that the inputs state: versions, model, flags."""
 
 import re
 from collections.abc import Sequence
@@ -21,10 +21,6 @@ _WORLD = {
     "data_parallel_size": "dp",
     "decode_context_parallel_size": "dcp",
 }
-# A hit rate says something only once this many prompt tokens went through while it stayed at zero.
-_TELLING_TOKENS = 8_000.0
-_STATS_PERIOD = 10.0
-_ZERO_RATE = 1.0
 
 
 @dataclass(slots=True)
@@ -41,11 +37,11 @@ class Fact:
 class Facts:
     """Everything known, by name ("vllm", "model", "flags.enable_prefix_caching", "prefix_cache.setting", ...).
 
-    stated: dict[str, EvidenceFact] = field(default_factory=dict)
     known: what the log states. stated: what evidence files state, and what follows from them (`evidence.combine`).
     """
 
     known: dict[str, Fact] = field(default_factory=dict)
+    stated: dict[str, EvidenceFact] = field(default_factory=dict)
 
     def put(self, name: str, fact: Fact) -> None:
         """Keep the latest statement of a fact."""
@@ -65,7 +61,6 @@ def gather(inputs: Sequence[ParsedInput]) -> Facts:
     """Facts from all inputs; later statements replace earlier ones."""
     facts = Facts()
     for number, parsed in enumerate(inputs):
-        stats: list[tuple[int, Line]] = []
         for index, line in enumerate(parsed.lines):
             message = line.header.message
             for name, pattern in (("vllm", _VERSION), ("torch_cuda", _CUDA), ("driver", _DRIVER)):
@@ -83,10 +78,6 @@ def gather(inputs: Sequence[ParsedInput]) -> Facts:
             elif "non-default args: " in message:
                 facts.put("launch", Fact(True, number, index, line))
                 _put_all(facts, "flags.", non_default_args(message), number, index, line)
-            elif "hit rate: " in message or "Avg prompt throughput: " in message:
-                stats.append((index, line))
-        _prefix_state(facts, stats, number)
-    _prefix_setting(facts)
     model = facts.known.get("flags.model") or facts.known.get("config.model")
     if model is not None:
         facts.put("model", model)
@@ -96,41 +87,6 @@ def gather(inputs: Sequence[ParsedInput]) -> Facts:
 def _put_all(facts: Facts, prefix: str, values: dict[str, Any], number: int, index: int, line: Line) -> None:
     for name, value in values.items():
         facts.put(prefix + name, Fact(value, number, index, line))
-
-
-def _prefix_setting(facts: Facts) -> None:
-    """Whether prefix caching is on, and by whose word."""
-    flag = facts.known.get("flags.enable_prefix_caching")
-    config = facts.known.get("config.enable_prefix_caching")
-    if flag is not None and flag.value is False:
-        facts.put("prefix_cache.setting", Fact("off_by_flag", flag.input, flag.index, flag.line))
-    elif config is not None and config.value is False:
-        facts.put("prefix_cache.setting", Fact("off_by_default", config.input, config.index, config.line))
-    elif config is not None and config.value is True:
-        facts.put("prefix_cache.setting", Fact("on", config.input, config.index, config.line))
-
-
-def _prefix_state(facts: Facts, stats: Sequence[tuple[int, Line]], number: int) -> None:
-    """Whether the cache was hit: a long run of prompts at a rate of (nearly) zero is a state, a short one is not."""
-    tokens = rate = 0.0
-    first: tuple[int, Line] | None = None
-    for index, line in stats:
-        values = engine_stats(line.header.message)
-        if values is None:
-            continue
-        # V0 prints the hit rate on a line of its own, after the one with the throughput.
-        rate = values.get("prompt_rate", rate)
-        hits = values.get("prefix_cache_hit_rate")
-        if hits is None:
-            continue
-        if hits > _ZERO_RATE:
-            facts.put("prefix_cache.state", Fact("hits", number, index, line))
-            return
-        if rate > 0:
-            first = first or (index, line)
-            tokens += rate * _STATS_PERIOD
-    if first is not None and tokens >= _TELLING_TOKENS:
-        facts.put("prefix_cache.state", Fact("never_hits", number, first[0], first[1]))
 
 
 def world(facts: Facts) -> dict[str, int]:
