@@ -10,17 +10,19 @@ FORMATS = ("text", "json", "ndjson", "markdown", "html", "sarif", "github")
 # The first word chooses the command; without one of these it is a triage. `./events` names a file called so.
 COMMANDS = {
     "triage": "k3triage.cli.triage",
+    "collect": "k3triage.cli.collect",
     "events": "k3triage.cli.events",
-    "explain": "k3triage.cli.explain",
     "check": "k3triage.cli.check",
+    "explain": "k3triage.cli.explain",
     "rules": "k3triage.cli.rules",
 }
 _EPILOG = """\
 other commands:
+  k3triage collect                   gather the evidence of this host into one redacted .tar.gz, which k3triage reads
   k3triage events FILE...            every typed event, one JSON object a line
+  k3triage check FILE...             prerequisites of a profile (Kimi K3) against nvidia-smi, docker inspect, logs ...
   k3triage explain CAUSE             the page of one cause; also: explain xid 79, cuda 803, nccl 2, errno 524, exit 137
   k3triage rules list|test|schema|new  the rule pack: list it, test it, print its schema, start a rule
-  k3triage check FILE...             prerequisites of a profile (Kimi K3) against nvidia-smi, docker inspect, logs ...
 
 exit codes: 0 nothing wrong found, 1 a failure was found, 2 wrong usage, 3 an input could not be read,
 4 a rule pack is invalid"""
@@ -42,6 +44,16 @@ def _positive(word: str) -> int:
         value = 0
     if value < 1:
         raise argparse.ArgumentTypeError(f"{word!r} is not a number of at least 1")
+    return value
+
+
+def _seconds(word: str) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 86_400:
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number of seconds above 0")
     return value
 
 
@@ -80,6 +92,35 @@ def _triage() -> argparse.ArgumentParser:
     return parser
 
 
+def _collect() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="k3triage collect",
+        description="Gathers what a diagnosis needs into one .tar.gz: the server's log from its start, launch command, "
+        "image tag and digest, vLLM's version, packages, settings, and what the host says of GPUs, driver, kernel and "
+        "network. It changes nothing on the host: for a container that has stopped, its image is started for a moment "
+        "without GPUs and network to ask for versions. What is not there is noted in the bundle's manifest.json.",
+        epilog="Without a name, or with 'auto', it looks for one vLLM server: a container of Docker, else a pod, else "
+        "a process. Options that name one may be repeated, for several servers of one incident.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("auto", nargs="?", choices=("auto",), help="look for the server (also without this word)")
+    parser.add_argument("--container", metavar="NAME", action="append", default=[], help="a container of Docker")
+    parser.add_argument("--pod", metavar="NS/POD", action="append", default=[], help="a pod, by kubectl")
+    parser.add_argument("--pid", metavar="PID", action="append", type=_positive, default=[], help="a process")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: k3triage-HOST-TIME.tar.gz)")
+    parser.add_argument(
+        "--redact",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="take out secrets, prompts and the values of unknown variables (default)",
+    )
+    parser.add_argument(
+        "--timeout", metavar="S", type=_seconds, default=30.0, help="seconds for each command, logs 4 times that (30)"
+    )
+    parser.set_defaults(subcommand="collect")
+    return parser
+
+
 def _events() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="k3triage events",
@@ -88,6 +129,29 @@ def _events() -> argparse.ArgumentParser:
     )
     parser.add_argument("inputs", metavar="FILE", nargs="*", help="files, globs, folders, - for stdin")
     parser.set_defaults(subcommand="events")
+    return parser
+
+
+def _check() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="k3triage check",
+        description="Whether a deployment meets the prerequisites of a profile, as far as the evidence tells.",
+        epilog="exit codes: 0 nothing violated, 1 something violated, 2 wrong usage, 3 an input could not be read",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "inputs",
+        metavar="FILE",
+        nargs="*",
+        help="output of nvidia-smi, docker inspect, pip list, env ... and logs, in any mix; - for stdin",
+    )
+    parser.add_argument("--profile", metavar="NAME|FILE.toml", help="default: by the model that is named, else kimi-k3")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of to stdout")
+    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 although a prerequisite is violated")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="NO_COLOR is honoured")
+    _rules_option(parser)
+    parser.set_defaults(subcommand="check")
     return parser
 
 
@@ -140,29 +204,6 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     Raises SystemExit as argparse does, with exit code 2 for wrong usage.
     """
     name = words[0] if words and words[0] in COMMANDS else "triage"
-def _check() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="k3triage check",
-        description="Whether a deployment meets the prerequisites of a profile, as far as the evidence tells.",
-        epilog="exit codes: 0 nothing violated, 1 something violated, 2 wrong usage, 3 an input could not be read",
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "inputs",
-        metavar="FILE",
-        nargs="*",
-        help="output of nvidia-smi, docker inspect, pip list, env ... and logs, in any mix; - for stdin",
-    )
-    parser.add_argument("--profile", metavar="NAME|FILE.toml", help="default: by the model that is named, else kimi-k3")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of to stdout")
-    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 although a prerequisite is violated")
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="NO_COLOR is honoured")
-    _rules_option(parser)
-    parser.set_defaults(subcommand="check")
-    return parser
-
-
     rest = words[1:] if words and words[0] == name else words
     parser = _PARSERS[name]()
     options = parser.parse_intermixed_args(rest) if name in _READERS else parser.parse_args(rest)

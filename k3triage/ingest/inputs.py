@@ -1,36 +1,35 @@
-"""Arguments of a command line into inputs: files, folders, globs, standard input."""
+"""Arguments of a command line into inputs: files, folders, globs, archives, standard input."""
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from k3triage.ingest.archives import ArchiveError, is_archive, members
+from k3triage.ingest.names import may_be_log
 from k3triage.ingest.sources import InputError, Source, reason
 
-# fmt: off
-_NOT_LOGS = frozenset(
-    (
-        ".py", ".pyc", ".so", ".o", ".a", ".bin", ".safetensors", ".gguf", ".pt", ".pth", ".onnx", ".npy", ".npz",
-        ".parquet", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".ico", ".pdf", ".zip", ".tar", ".tgz", ".whl", ".deb",
-        ".rpm", ".exe", ".dll", ".html", ".css", ".js", ".ts", ".c", ".cc", ".cpp", ".cu", ".h", ".hpp", ".md",
-        ".lock", ".db", ".sqlite", ".toml", ".ipynb", ".woff", ".woff2", ".mp4", ".core",
-    )
-)
-# fmt: on
 _MAX_FILES = 10_000
 
 
 @dataclass(slots=True, frozen=True)
 class Input:
-    """One thing to read. path: None for standard input. error: why it cannot be read, None where it can."""
+    """One thing to read. path: None for standard input and members of archives. error: why it cannot be read.
+
+    read: the bytes of a member of an archive, `size` of them; with an error too where only a part could be read.
+    """
 
     name: str
     path: Path | None = None
     error: InputError | None = None
+    read: Callable[[], Iterator[bytes]] | None = None
+    size: int = 0
 
     def open(self) -> Source:
         """The input as a source; one that cannot be opened has no blocks and its `error` set."""
+        if self.read is not None:
+            return Source(self.name, self.read(), size_hint=self.size, error=str(self.error) if self.error else None)
         if self.error is not None:
             return Source(self.name, iter(()), error=str(self.error))
         if self.path is None:
@@ -48,7 +47,7 @@ def expand(arguments: Sequence[str]) -> list[Input]:
     seen: set[object] = set()
     for argument in arguments:
         for item in _expand(argument):
-            key: object = "-" if item.path is None and item.error is None else item.name
+            key: object = "-" if item == Input("-") else item.name
             if item.path is not None:
                 try:
                     status = item.path.stat()
@@ -69,14 +68,14 @@ def _expand(argument: str) -> list[Input]:
         if path.is_dir():
             return _folder(path) or [_failed(argument, "There is no log file in this folder.")]
         if os.path.lexists(path):
-            return [_file(path, argument)]
+            return _files(path, argument)
     except (OSError, ValueError) as error:
         return [_failed(argument, reason(error) if isinstance(error, OSError) else "This is not a file name.")]
     if glob.has_magic(argument):
         found: list[Input] = []
         for match in sorted(glob.glob(argument, recursive=True))[:_MAX_FILES]:  # noqa: PTH207  (absolute patterns)
             inner = Path(match)
-            found.extend(_folder(inner) if inner.is_dir() else [_file(inner, match)])
+            found.extend(_folder(inner) if inner.is_dir() else _files(inner, match))
         return found or [_failed(argument, "No file matches this pattern.")]
     return [_failed(argument, "No such file or folder.")]
 
@@ -87,14 +86,36 @@ def _folder(root: Path) -> list[Input]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(folder, name)
-            # Rotated names ("x.log.1.gz") hide the kind; their own suffix tells enough to leave out what is no log.
-            if name.startswith(".") or path.suffix.lower() in _NOT_LOGS or not path.is_file():
-                continue
-            if path.stat().st_size:
-                found.append(_file(path, str(path)))
+            if may_be_log(name) and path.is_file() and path.stat().st_size:
+                found.extend(_files(path, str(path)))
             if len(found) >= _MAX_FILES:
                 return found
     return found
+
+
+def _files(path: Path, name: str) -> list[Input]:
+    """A file as one input, an archive as one for each member."""
+    item = _file(path, name)
+    # Of a named pipe, the first bytes are there only once.
+    if item.error is not None or not path.is_file():
+        return [item]
+    try:
+        if not is_archive(path):
+            return [item]
+        found = members(path)
+    except ArchiveError as error:
+        return [_failed(name, str(error))]
+    except OSError as error:
+        return [_failed(name, reason(error))]
+    return [
+        Input(
+            f"{name}/{member.name}" if member.name else name,
+            error=InputError(name, member.error) if member.error else None,
+            read=member.read,
+            size=member.size,
+        )
+        for member in found
+    ]
 
 
 def _file(path: Path, name: str) -> Input:
