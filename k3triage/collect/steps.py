@@ -18,7 +18,8 @@ _NOT_STARTED = (126, 127)
 class Step:
     """One member of the bundle.
 
-    commands: tried in this order until one succeeds and prints something. path: a file to read instead. patience: times the usual time-out.
+    commands: tried in this order until one succeeds and prints something. path: a file to read instead.
+    patience: times the usual time-out.
     merge: standard error belongs to the output, as in the logs of a container.
     keep_failed: what a failing command printed is evidence itself (`nvidia-smi` without a driver); otherwise only the
     manifest tells of it, so that a failed look is not taken for the failure that is looked for.

@@ -129,7 +129,7 @@ _PROMPT_HINTS = (
 _OPENING = re.compile(r"\\*[\"']")
 _TOKEN_IDS = re.compile(
     r"(\b(?:prompt_token_ids|prompt_ids|input_ids|output_token_ids|token_ids)\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}"
-    r"(?:array\('\w',\s?)?[\[(])[^\])]*"
+    r"(?:array\('\w',\s?)?[\[(])(?!\[redacted\])[^\])]*"
 )
 _IPV4 = re.compile(r"(?<![\w.])(?!127\.0\.0\.1|0\.0\.0\.0)\d{1,3}(?:\.\d{1,3}){3}(?![\w.])")
 _IPV6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{0,5}:[0-9a-fA-F:]{0,40}:[0-9a-fA-F:]{0,5}(?![\w:])")
