@@ -51,10 +51,11 @@ class Context:
         """Whether the launch arguments are known, so that one not seen was not given."""
         return "launch" in self.facts
 
-    @property
-    def environment_known(self) -> bool:
-        """Whether the environment variables are known, so that one not seen is not set."""
-        return any(name.startswith("env.") for name in self.facts)
+    def unset(self, variable: str) -> bool:
+        """Whether an environment variable is known not to be set."""
+        listed = self.facts.get("environment_listed")
+        words = str(listed.value).split() if listed is not None else []
+        return f"env.{variable}" not in self.facts and any(word == "all" or word in variable for word in words)
 
     def world(self) -> int | None:
         """GPUs that the launch asks for, None where it is not known."""

@@ -41,7 +41,7 @@ def _found(setting: Setting, context: Context) -> str | None:
     if value is None:
         value = context.value(f"image_env.{setting.env}")
     if value is None:
-        return UNSET if context.environment_known else None
+        return UNSET if context.unset(str(setting.env)) else None
     return str(value)[:_TEXT]
 
 
@@ -58,13 +58,13 @@ def _required(setting: Setting, context: Context) -> Check:
     return context.answer(
         f"setting.{(setting.env or str(setting.flag)).lower()}",
         setting.group,
-        f"{name} is {setting.value}{because}",
+        f"{name} is {setting.shown or setting.value}{because}",
         state,
         of=[key, "launch"] if setting.flag else [key],
         fact=f"{name} is {found}" if found is not None else None,
         source=setting,
         command="env | grep -E 'VLLM|NCCL|UCX'" if setting.env else "the launch command",
-        fix=f"Set {name} to {setting.value}",
+        fix=f"Set {name} to {setting.shown or setting.value}",
     )
 
 
@@ -74,14 +74,14 @@ def _recommended(settings: list[Setting], context: Context, group: Group) -> Ite
     known = [(setting, found) for setting, found in known if _all(setting.when, context)]
     if not known:
         return
-    odd = [f"{_name(s)} is {found}, not {s.value}" for s, found in known if not _fits(s, found)]
+    odd = [f"{_name(s)} is {found}, not {s.shown or s.value}" for s, found in known if not _fits(s, found)]
     yield context.answer(
         f"setting.{group.value}_recommended",
         group,
-        "the settings are those of the source for this hardware",
+        "settings that the source recommends for this hardware (to differ is no fault)",
         State.OK,
         of="launch",
-        fact=f"{len(known) - len(odd)} of {len(known)} are",
+        fact=f"{len(known) - len(odd)} of {len(known)} are as recommended",
         source=known[0][0],
         note="differs, which may be on purpose: " + "; ".join(odd[:_MOST]) if odd else None,
     )

@@ -39,6 +39,9 @@ def combine(facts: Sequence[EvidenceFact]) -> dict[str, EvidenceFact]:
         found = [fact for fact in facts if fact.name == name]
         if found:
             known[plural] = replace(found[0], name=plural, value=tuple(fact.value for fact in found))
+    listed = [fact for fact in facts if fact.name == "environment_listed"]
+    if listed:
+        known["environment_listed"] = replace(listed[0], value=" ".join(fact.value for fact in listed))
     packages = [fact for fact in facts if fact.name == "package"]
     if packages:
         known["packages"] = replace(packages[0], name="packages", value=dict(fact.value for fact in packages))

@@ -137,7 +137,10 @@ class _Object:
             yield self._at('"StartedAt"'), "never_started", True
 
     def _environment(self, config: Mapping[str, Any], prefix: str) -> Iterator[tuple[int, str, object]]:
-        for setting in _strings(config.get("Env")):
+        settings = _strings(config.get("Env"))
+        if settings and prefix == "env.":
+            yield self._at('"Env"'), "environment_listed", "all"
+        for setting in settings:
             name, _, value = setting.partition("=")
             if wanted(name):
                 yield self._at(f'"{name}='), prefix + name, value

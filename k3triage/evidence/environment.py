@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from k3triage.evidence.sections import Section
+from k3triage.evidence.sections import Section, covers
 
 KIND = "env"
 _SET = re.compile(r"(?:export |declare -x )?([A-Z][A-Z0-9_]{2,80})=(.{0,4000})$")
@@ -20,12 +20,15 @@ def wanted(name: str) -> bool:
 
 
 def parse(section: Section) -> Iterator[tuple[int, str, object]]:
-    """env.NAME of each variable, without quotes."""
+    """env.NAME of each variable, without quotes; environment_listed: what the list covers (`sections.covers`)."""
     # A line of a log may be a lone assignment; commands like `env | grep NCCL` leave short lists.
     rows = [(number, found) for number, row in section.rows if (found := _SET.match(row))]
     filled = sum(1 for _, row in section.rows if row)
-    if not rows or (not section.ran("env", "export", "NCCL") and len(rows) * 2 < filled):
+    asked = section.command if section.ran("env", "export") else None
+    if not rows or (asked is None and len(rows) * 2 < filled):
         return
+    whole = any(found.group(1) in ("PATH", "HOME") for _, found in rows)
+    yield rows[0][0], "environment_listed", covers(asked, whole)
     for number, found in rows:
         if wanted(found.group(1)):
             value = found.group(2)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from k3triage.evidence.sections import Section
+from k3triage.evidence.sections import Section, covers
 
 KIND = "lsmod"
 _HEADER = re.compile(r"Module\s+Size\s+Used by")
@@ -12,7 +12,7 @@ _TELLING = re.compile(r"(?:nvidia|mlx5|ib_|nv_peer|nouveau|rdma|gdrdrv)")
 
 
 def parse(section: Section) -> Iterator[tuple[int, str, object]]:
-    """module: each one's name; modules_listed: what the list covers ("all", "nvidia", "mlx5", ...; see `covers`)."""
+    """module: each one's name; modules_listed: what the list covers ("all", "nvidia", "mlx5", ...)."""
     header = next((number for number, row in section.rows if _HEADER.match(row)), None)
     rows = [(number, found) for number, row in section.rows if (found := _ROW.match(row))]
     asked = section.command if section.ran("lsmod") else None
@@ -28,11 +28,6 @@ def parse(section: Section) -> Iterator[tuple[int, str, object]]:
                 yield number, "module", user
     first = header if header is not None else rows[0][0] if rows else section.rows[0][0] if section.rows else 0
     if first:
-        yield first, "modules_listed", covers(asked, header is not None)
-
-
-def covers(command: str | None, whole: bool) -> str:
-    """What a list can prove absent: "all", else the words of its grep; without either, nothing ("")."""
-    if whole or (command is not None and "grep" not in command):
-        return "all"
-    return " ".join(sorted(set(re.findall(r"[a-z]\w+", (command or "").partition("grep")[2])))) if command else ""
+        # A filter that lets "nvidia" pass lets its other modules pass as well.
+        filtered = asked is None and header is None and any(found.group(1) == "nvidia" for _, found in rows)
+        yield first, "modules_listed", "nvidia" if filtered else covers(asked, header is not None)

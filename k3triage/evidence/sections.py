@@ -76,3 +76,10 @@ def _heading(row: str) -> tuple[str | None, str | None] | None:
         if heading is not None:
             return heading.group("command"), heading.group("host")
     return None
+
+
+def covers(command: str | None, whole: bool) -> str:
+    """What a list can prove absent: "all", else the words of its grep; without either, nothing ("")."""
+    if whole or (command is not None and "grep" not in command):
+        return "all"
+    return " ".join(sorted(set(re.findall(r"[A-Za-z]\w+", (command or "").partition("grep")[2])))) if command else ""

@@ -103,13 +103,14 @@ class Memory(_Sourced):
 class Setting(_Sourced):
     """A launch argument or environment variable for some hardware or layout.
 
-    value: wanted value, as a pattern for the whole text; "unset" where it must not be given. level: required ones
-    make a check of their own, recommended ones are listed where they differ.
+    value: wanted value, as a pattern for the whole text; "unset" where it must not be given. shown: the same for
+    people. level: required ones make a check of their own, recommended ones are listed where they differ.
     """
 
     flag: str | None = None
     env: str | None = None
     value: Pattern
+    shown: str | None = None
     when: list[Condition] = Field(default_factory=list)
     level: Literal["required", "recommended"] = "recommended"
     group: Group = Group.GPU_MEMORY
