@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from k3triage.checks.deployment import Deployment
 from k3triage.diagnose.facts import Facts, gather
 from k3triage.diagnose.parsed import ParsedInput
 from k3triage.model.evidence import EvidenceFact
@@ -37,6 +39,11 @@ def add_evidence(facts: Facts, inputs: Sequence[ParsedInput]) -> None:
     # Of several hosts the one that lags behind decides, which a log's last line does not tell.
     if "driver" in facts.stated:
         facts.known.pop("driver", None)
+    if "launch" in facts.known or facts.stated:
+        everything = _all(inputs, facts)
+        origin = everything.get("launch") or everything.get("gpu_count") or next(iter(everything.values()))
+        for name, value in Deployment(everything).derived().items():
+            facts.stated.setdefault(name, replace(origin, name=name, value=value))
 
 
 def _said(inputs: Sequence[ParsedInput]) -> Iterator[EvidenceFact]:
@@ -82,7 +89,7 @@ def add_checks(report: "Report", inputs: Sequence[ParsedInput], facts: Facts, pr
 
 def prerequisites(inputs: Sequence[ParsedInput], facts: Facts, profile: str) -> "tuple[str, list[Check]]":
     """Name and checks of a profile against all facts. Raises UsageError for a profile that does not exist."""
-    from k3triage.checks import run_checks
+    from k3triage.checks.run import run_checks
     from k3triage.profiles import load_profile
 
     log = any(name in facts.known for name in _ENGINE) or any(not parsed.evidence and parsed.lines for parsed in inputs)
