@@ -1,13 +1,14 @@
 """The Python interface: `triage`, `check`, `Triage`, `events`, `scan`."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from k3triage.diagnose import ParsedInput, diagnose
 from k3triage.ingest import Source, expand
 from k3triage.model.records import TracebackBlock
-from k3triage.pipeline import Scan, every_line, parse, read
+from k3triage.pipeline import Scan, every_line, limits_for, parse, read
 from k3triage.rules import Pack, load_pack
 from k3triage.scan import EngineName
 
@@ -65,7 +66,9 @@ def scan(
 ) -> "PartialTriage":
     """The scan of some inputs of an incident, to be merged with others' and turned into a report."""
     pack = load_pack([Path(folder) for folder in rules])
-    return PartialTriage(pack, [read(source, pack, engine=engine, jobs=jobs) for source in _sources(inputs)])
+    openers = list(_openers(inputs))
+    limits = limits_for(len(openers))
+    return PartialTriage(pack, [read(open_(), pack, engine=engine, jobs=jobs, limits=limits) for open_ in openers])
 
 
 def scan_slice(path: str | Path, start: int, stop: int, *, rules: Sequence[str | Path] = ()) -> "PartialTriage":
@@ -158,17 +161,22 @@ def events(*inputs: Input) -> Iterator["Event"]:
 
 
 def _sources(inputs: Sequence[Input]) -> Iterator[Source]:
-    named = expand([str(item) for item in inputs if isinstance(item, str | Path)])
-    yield from (found.open() for found in named)
+    return (open_() for open_ in _openers(inputs))
+
+
+def _openers(inputs: Sequence[Input]) -> Iterator[Callable[[], Source]]:
+    """Every input once, each to be opened when its turn comes."""
+    for found in expand([str(item) for item in inputs if isinstance(item, str | Path)]):
+        yield found.open
     for number, item in enumerate(inputs, 1):
         if isinstance(item, str | Path):
             continue
         if hasattr(item, "read"):
             stream: Any = item
-            yield Source.of_stream(stream)
+            yield partial(Source.of_stream, stream)
         else:
             lines: Any = item
-            yield Source.of_lines(lines, f"lines-{number}" if len(inputs) > 1 else "-")
+            yield partial(Source.of_lines, lines, f"lines-{number}" if len(inputs) > 1 else "-")
 
 
 def _redacted(report: "Report") -> "Report":

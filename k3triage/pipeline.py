@@ -14,7 +14,7 @@ from k3triage.grammar import Tracebacks, to_line
 from k3triage.ingest import Source, Unwrapper, explode
 from k3triage.model.records import Line, RawLine, Record, TracebackBlock
 from k3triage.rules import Pack
-from k3triage.scan import EngineName, Partial, Scanner
+from k3triage.scan import EngineName, Limits, Partial, Scanner
 
 # A pretty-printed JSON export has to be read as a whole; larger ones are read as plain lines.
 DOCUMENT_LIMIT = 64 << 20
@@ -23,6 +23,8 @@ HEAD = 64 << 10
 STATE_LIMIT = 256 << 10
 # What is read of an input's end to tell when it ended.
 TAIL = 4 << 10
+# So many inputs have the full budget each.
+_FEW = 4
 # Fewer lines do not show an order.
 _ORDER_LEAST = 4
 
@@ -51,9 +53,35 @@ class Scan:
         )
 
 
-def read(source: Source, pack: Pack, *, engine: EngineName = "auto", jobs: int | None = None) -> Scan:
-    """One input, read to its end; what could not be read is said in `error`."""
-    scanner = Scanner(pack.anchors, engine=engine, jobs=jobs)
+def limits_for(inputs: int) -> Limits:
+    """What one of so many inputs of an incident may cost: together they stay within a few inputs' bounds."""
+    whole = Limits()
+    if inputs <= _FEW:
+        return whole
+    kept = max(1 << 20, whole.kept_bytes * _FEW // inputs)
+    return replace(
+        whole,
+        first=max(100, whole.first * _FEW // inputs),
+        last=max(10, whole.last * _FEW // inputs),
+        marker_first=max(100, whole.marker_first * _FEW // inputs),
+        stat_first=max(50, whole.stat_first * _FEW // inputs),
+        attempt_lines=max(800, whole.attempt_lines * _FEW // inputs),
+        tight=max(10, whole.tight * _FEW // inputs),
+        kept_bytes=kept,
+        head_bytes=kept // 4,
+    )
+
+
+def read(
+    source: Source,
+    pack: Pack,
+    *,
+    engine: EngineName = "auto",
+    jobs: int | None = None,
+    limits: Limits | None = None,
+) -> Scan:
+    """One input, read to its end; what could not be read is said in `error`. limits: see `limits_for`."""
+    scanner = Scanner(pack.anchors, engine=engine, jobs=jobs, limits=limits)
     head = source.head
     records: list[Record] | None = None
     if may_be_document(head) and (source.size_hint is None or source.size_hint <= DOCUMENT_LIMIT):
@@ -85,7 +113,7 @@ def read(source: Source, pack: Pack, *, engine: EngineName = "auto", jobs: int |
 
 
 class _Watched:
-    """A source whose last bytes are remembered while it is scanned."""
+    """A source whose last bytes, and on demand also the first ones, are remembered while it is scanned."""
 
     def __init__(self, source: Source, *, keep: bool) -> None:
         self._source = source

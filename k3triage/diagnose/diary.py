@@ -27,27 +27,26 @@ def rows(explanation: Explanation, chosen: Finding | None, inputs: Sequence[Pars
         kinds.add(node.first.cause)
     root = explanation.of(chosen)
     picked = {id(node) for node in [*([root] if root else []), *first, *rest][:MOST_ROWS]}
-    found = [_row(node.first, node, node is root, inputs) for node in nodes if id(node) in picked]
+    found = [
+        _row(chosen if node is root else node.first, node, chosen.cause, inputs) for node in nodes if id(node) in picked
+    ]
     if root is None:
-        found.insert(0, _row(chosen, None, True, inputs))
-    elif chosen is not root.first:
-        found = [_row(chosen, root, True, inputs) if row.role is Role.ROOT and row.line == root.first.line.record.line
-                 and row.source == inputs[root.first.input].name else row for row in found]  # fmt: skip
+        found.insert(0, _row(chosen, None, chosen.cause, inputs))
     return found[:MOST_ROWS]
 
 
-def _row(finding: Finding, node: Node | None, root: bool, inputs: Sequence[ParsedInput]) -> TimelineRow:
-    explained = node.cause.first.cause if node is not None and node.cause is not None and not root else None
+def _row(finding: Finding, node: Node | None, cause: str, inputs: Sequence[ParsedInput]) -> TimelineRow:
     weak = node is not None and node.link is not None and node.link.weak
+    root = weak or finding.cause == cause
     return TimelineRow(
         when=_when(finding),
         who=node.who.name if node is not None else "",
         source=inputs[finding.input].name,
         line=finding.line.record.line,
         what=finding.cause,
-        role=Role.ROOT if root or weak else Role.CASCADE,
+        role=Role.ROOT if root else Role.CASCADE,
         count=len(node.members) if node is not None else 1,
-        explained_by=None if weak else explained,
+        explained_by=None if root or node is None or node.cause is None else node.cause.first.cause,
         text=finding.line.header.message.strip()[:_TEXT],
     )
 

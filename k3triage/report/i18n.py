@@ -16,6 +16,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "avoid": ("Do not", "してはいけないこと"),
     "missing": ("Missing to be sure", "確認に必要な情報"),
     "bring": ("Bring this, then run k3triage on all of it", "次の情報を集めて、まとめて k3triage にかけてください"),
+    "timeline": ("What happened when", "時系列"),
     "echoes": ("Echoes of it, {} in all: {}", "余波 (計 {} 行): {}"),
     "others": ("Also failed on its own: {}", "別に発生した障害: {}"),
     "recovered": ("Recovered: {}", "復旧済み: {}"),

@@ -70,9 +70,27 @@ def _verdict(report: Report, verdict: Verdict) -> list[str]:
     return lines
 
 
+def _timeline(report: Report) -> list[str]:
+    lines = [
+        "### Timeline",
+        "",
+        "| when | who | what | role | explained by | where |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in report.timeline:
+        cells = (row.when or "", row.who, row.what, row.role.value, row.explained_by or "", f"{row.source}:{row.line}")
+        lines.append(f"| {' | '.join(escape(cell) for cell in cells)} |")
+    for clock in report.clocks:
+        lines.append("")
+        lines.append(f"Clock of {code(clock.source)} corrected by {clock.offset_seconds:+.1f} s.")
+    return [*lines, ""]
+
+
 def render_markdown(report: Report) -> str:
     """The report as Markdown that ends with a newline."""
     lines = _verdict(report, report.verdict) if report.verdict else ["## Healthy: nothing wrong found", ""]
+    if len(report.timeline) > 1:
+        lines += _timeline(report)
     rest = [f for f in report.findings if f.role in (Role.CASCADE, Role.RECOVERED)]
     if rest:
         lines += ["### Seen as well", "", "| cause | role | count | first |", "| --- | --- | ---: | --- |"]

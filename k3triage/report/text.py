@@ -1,9 +1,9 @@
 """The report for a person at a terminal: what failed, where, why, what to do. At most `MOST_LINES` lines."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from k3triage.model.enums import Outcome, Role, Status
-from k3triage.model.report import Anomaly, ContextLine, FindingRef, Report, Verdict
+from k3triage.model.report import Anomaly, ContextLine, FindingRef, Report, TimelineRow, Verdict
 from k3triage.report.clean import clean, clean_lines, columns, cut_middle, fold, listing, number, wrap
 from k3triage.report.i18n import Lang, word
 
@@ -38,7 +38,7 @@ class _Page:
         return word(key, self.lang, *values)
 
     def paint(self, text: str, style: str) -> str:
-        return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.color else text
+        return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.color and style else text
 
     def add(self, text: str, style: str = "", first: str = "", rest: str | None = None) -> None:
         wrapped = wrap(text, self.width, first=first, rest=" " * len(first) if rest is None else rest)
@@ -114,6 +114,23 @@ class _Page:
         self.section("why")
         for reason in verdict.why[:most]:
             self.add(reason, first="  - ")
+
+    def timeline(self, most: int) -> None:
+        """Who failed when, over several inputs, each process once; the root is marked."""
+        if len(self.report.inputs) < 2 or most < 2:
+            return
+        root = next((row for row in self.report.timeline if row.role is Role.ROOT), None)
+        rows = [row for row in self.report.timeline if row is not root]
+        shown = sorted([root, *_spread(rows, most)] if root else [], key=self.report.timeline.index)
+        if len(shown) < 2:
+            return
+        self.section("timeline")
+        for row in shown:
+            mark = ">" if row is root else " "
+            text = f"{row.when or '-':14} {row.who or row.source}  {row.what}  {row.source}:{row.line}"
+            self.lines.append(
+                self.paint(cut_middle(clean(f"  {mark} {text}"), self.width), "" if row is root else "dim")
+            )
 
     def missing(self, verdict: Verdict, most: int, key: str = "missing") -> None:
         if not verdict.missing or not most:
@@ -211,6 +228,17 @@ class _Page:
             self.add(f"{self.say(key)} ({read})", "strong" if unread else "good")
 
 
+def _spread(rows: Sequence[TimelineRow], most: int) -> list[TimelineRow]:
+    """At most so many rows, processes that were not shown yet first."""
+    seen: set[str] = set()
+    first: list[TimelineRow] = []
+    rest: list[TimelineRow] = []
+    for row in rows:
+        (rest if row.who in seen else first).append(row)
+        seen.add(row.who)
+    return [*first, *rest][:most]
+
+
 def _counted(findings: Iterable[FindingRef]) -> list[str]:
     counts: dict[str, int] = {}
     for finding in findings:
@@ -233,6 +261,7 @@ def _build(report: Report, color: bool, width: int, lang: Lang, amounts: tuple[i
     page.headline(verdict)
     page.anomaly(verdict)
     page.why(verdict, why)
+    page.timeline(why)
     if report.status is Status.INCONCLUSIVE:
         # What to bring comes first here: steps for a cause that nobody has seen would be guesses.
         page.missing(verdict, max(steps, 1), "bring")
