@@ -48,6 +48,17 @@ _CLIENT = re.compile(
 _SLURM = re.compile(r"(?:slurmstepd|srun|sbatch|salloc): (error|fatal|warning|info)?")
 # VLLM_LOGGING_PREFIX puts any text in front of the level.
 _PREFIXED = re.compile(r"\S{1,60} (?=(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +\d\d-\d\d \d\d:)")
+# Programs without a grammar of their own: a severity among the first words ("<time> ERROR target: text",
+# "01/19 15:19:51 - name - ERROR - text", "[TRT] [E] text", "level=error msg=..."), or the word of a failure in front.
+_LOOSE = frozenset({"", "docker", "trtllm"})
+_LEVEL_WITHIN = 160
+_LEVEL_WORD = re.compile(
+    r" {0,2}(?:[^\s=\"]{1,60}[ \t]{1,8}){0,5}?(?:"
+    r"\[(DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL|PANIC)\]"
+    r"|(DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL|PANIC)(?:[ \t:]|\Z)"
+    r"|\[([DIWEF])\] |level=\"?(debug|info|warn(?:ing)?|error|fatal|panic)\b)"
+)
+_FAILURE_WORD = re.compile(r"(?:[Ee]rror|panic|[Ff]atal(?: error)?): \S")
 # NCCL cuts its lines at 1023 bytes, so its mark stands near the start or not at all.
 _NCCL_WITHIN = 700
 
@@ -64,8 +75,19 @@ def parse_header(record: Record) -> Header:
     if header is None:
         header = Header("", text, own_words(text), None, None, None, record.process)
     if header.level is None:
-        header.level = record.level
+        header.level = record.level or _stated_level(header, text)
     return header
+
+
+def _stated_level(header: Header, text: str) -> str | None:
+    """The severity that a line of no known shape begins with; None where its first words are not one."""
+    if header.kind not in _LOOSE:
+        return None
+    match = _LEVEL_WORD.match(text, 0, _LEVEL_WITHIN)
+    if match is not None:
+        level = match[match.lastindex or 0].upper()
+        return _LEVELS.get(level, level)
+    return "ERROR" if _FAILURE_WORD.match(text) is not None else None
 
 
 def to_line(record: Record) -> Line:
