@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from k3triage.model.checks import State
 from k3triage.model.enums import Outcome, Role, Status
 from k3triage.model.report import Anomaly, ContextLine, FindingRef, Report, TimelineRow, Verdict
 from k3triage.report.clean import clean, clean_lines, columns, cut_middle, fold, listing, number, wrap
@@ -186,6 +187,9 @@ class _Page:
             lines.append(
                 self.say("acceptance", ", ".join(f"{s.step} {s.name} {s.state}" for s in self.report.acceptance))
             )
+        unmet = [check.id for check in self.report.checks if check.state is State.VIOLATED]
+        if unmet:
+            lines.append(self.say("unmet", self.report.profile or "", listing(unmet, 4, self.say("more"))))
         if verdict is not None and self.report.status is Status.DIAGNOSED:
             road = self.say("road", self.say(verdict.decision.value))
             lines.append(f"{road}; {self.say('more_at', verdict.cause)}")
