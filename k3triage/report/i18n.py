@@ -52,7 +52,10 @@ _WORDS: dict[str, tuple[str, str]] = {
     "repair_in_place": ("repair in place", "現在の環境のまま直す"),
     "rebuild_on_official_image": ("rebuild on the official image", "公式イメージで作り直す"),
     "use_verified_environment": ("move to a verified environment", "検証済みの環境に移す"),
-    "unmet": ("Prerequisites of {} not met: {}; k3triage check says more", "{} の前提条件を満たしていません: {}。詳細: k3triage check"),
+    "unmet": (
+        "Prerequisites of {} not met: {}; k3triage check says more",
+        "{} の前提条件を満たしていません: {}。詳細: k3triage check",
+    ),
     "acceptance": ("Acceptance: {}", "受け入れ確認: {}"),
 }
 LANGUAGES: tuple[Lang, ...] = ("en", "ja")

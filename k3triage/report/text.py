@@ -189,7 +189,7 @@ class _Page:
             )
         unmet = [check.id for check in self.report.checks if check.state is State.VIOLATED]
         if unmet:
-            lines.append(self.say("unmet", self.report.profile or "", listing(unmet, 4, self.say("more"))))
+            lines.append(self.say("unmet", self.report.profile or "", listing(unmet, 2, self.say("more"))))
         if verdict is not None and self.report.status is Status.DIAGNOSED:
             road = self.say("road", self.say(verdict.decision.value))
             lines.append(f"{road}; {self.say('more_at', verdict.cause)}")
