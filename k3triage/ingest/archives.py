@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from k3triage.ingest.decode import DecodeError, decompressor
+from k3triage.ingest.decode import DecodeError, decompressor, is_tar
 from k3triage.ingest.names import may_be_log
 from k3triage.ingest.spool import ArchiveError, Member, Spool, blocks
-from k3triage.ingest.untar import is_tar, tar_members
+from k3triage.ingest.untar import tar_members
 from k3triage.ingest.unzip import ZIP_MAGIC, zip_members
 
 __all__ = ["ArchiveError", "Member", "is_archive", "members"]
@@ -84,7 +84,7 @@ def _checked(member: Member, ours: bool) -> Member | None:
     if not member.name:
         return member
     if _leads_out(member.name):
-        return replace(member, error="Refused: its name leads out of the archive.")
+        return Member(member.name, error="Refused: its name leads out of the archive.")
     parts = PurePosixPath(member.name).parts
     if ours and member.name.startswith(_BUNDLE):
         return None if member.name == _MANIFEST else replace(member, name=member.name.removeprefix(_BUNDLE))

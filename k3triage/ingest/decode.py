@@ -11,6 +11,8 @@ BLOCK = 1 << 20
 """Largest block in bytes that a decoder hands on."""
 
 _ZSTD_FEED = 1 << 14
+_TAR_HEADER = 512
+_TAR_MAGIC = 257
 _DAMAGED = "The {} data is damaged ({}); what stands before the damage was read."
 _CUT = "The {} data ends early (the file is cut); what came out was read."
 
@@ -49,6 +51,30 @@ def decompressor(start: bytes) -> tuple[str, Callable[[Iterator[bytes]], Iterato
     if b"\x0a\x06stderr" in start[:64] or b"\x0a\x06stdout" in start[:64]:
         raise DecodeError("This is Docker's internal 'local' log format: give the output of 'docker logs' instead.")
     return None
+
+
+def is_tar(start: bytes) -> bool:
+    """Whether unpacked bytes begin a tar of the POSIX or GNU kind."""
+    return start[_TAR_MAGIC : _TAR_MAGIC + 5] == b"ustar"
+
+
+def no_tar(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Unpacked chunks as they are; DecodeError where they are a tar, which is opened only as a file."""
+    start = b""
+    try:
+        for chunk in chunks:
+            start += chunk
+            if len(start) >= _TAR_HEADER:
+                break
+    except DecodeError:
+        yield start
+        raise
+    if is_tar(start):
+        raise DecodeError("This is a tar archive: give it as a file, not through a pipe.")
+    if start:
+        yield start
+    del start
+    yield from chunks
 
 
 def may_be_packed(start: bytes) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from k3triage.ingest.decode import BLOCK, DecodeError, decompressor, may_be_packed, sniff, text_bytes
+from k3triage.ingest.decode import BLOCK, DecodeError, decompressor, may_be_packed, no_tar, sniff, text_bytes
 
 HEAD = 64 << 10
 """Bytes of `Source.head`."""
@@ -184,7 +184,7 @@ class _Blocks(Iterator[bytes]):
         whole = _chain(start, self._chunks)
         if found is not None:
             self._source.compression = found[0]
-            whole = found[1](whole)
+            whole = no_tar(found[1](whole))
         return text_bytes(whole)
 
 

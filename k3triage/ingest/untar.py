@@ -6,14 +6,8 @@ from typing import IO, cast
 
 from k3triage.ingest.spool import MAX_MEMBER, MAX_MEMBERS, MEMBER_TOO_LARGE, TOO_MANY, ArchiveError, Member, Spool
 
-_MAGIC = 257
 # Longer headers are no names but an attempt to fill the memory.
 _MAX_HEADER = 1 << 20
-
-
-def is_tar(start: bytes) -> bool:
-    """Whether unpacked bytes begin a tar of the POSIX or GNU kind."""
-    return start[_MAGIC : _MAGIC + 5] == b"ustar"
 
 
 class _Headers(io.RawIOBase):

@@ -25,6 +25,8 @@ _NAME = re.compile(rf"(?i)^[\w.-]{{0,64}}?{_SECRET_NAME}$")
 _MODEL_WORD = re.compile(
     r"(?i)(?:^|[_-])(?:bos|eos|pad|unk|sep|cls|mask|stop|image|video|audio|next|first|last|per)[_-]?token$"
 )
+# Stands for a value in a usage text (`--api-key API_KEY`).
+_STAND_IN = re.compile(r"\[?[A-Z]+(?:_[A-Z]+)+\]{0,2}$")
 # Values that give nothing away, and words with which a message goes on after the name of a setting.
 _HARMLESS = re.compile(
     r"(?i)^(?:none|null|true|false|\*+|\[redacted\]|<[^<>]{0,40}>|\$\{?\w+\}?|-?\d{1,6}(?:\.\d+)?|\[\s*(?:none)?\s*\]?|"
@@ -66,8 +68,8 @@ _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = tuple(
         (("bearer", "basic"), r"(?i)\b(bearer|basic)\s{1,4}[\w.~+/=-]{8,}", rf"\1 {HIDDEN}"),
         (
             ("hf_", "ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "nvapi-", "pypi-", "npm_"),
-            r"\b(hf_|ghp_|gho_|ghs_|ghu_|ghr_|github_pat_|glpat-|nvapi-|pypi-|npm_)[\w-]{16,}",
-            rf"\1{HIDDEN}",
+            r"\b(?:(hf_|ghp_|gho_|ghs_|ghu_|ghr_|npm_)[A-Za-z0-9]{16,}|(github_pat_|glpat-|nvapi-|pypi-)[\w-]{16,})",
+            rf"\1\2{HIDDEN}",
         ),
         (
             ("dckr_pat_", "api_org_", "gsk_", "lsv2_", "dop_v1_", "r8_", "tvly-", "hvs.", "k_live_"),
@@ -151,7 +153,9 @@ def is_secret_name(name: str) -> bool:
 def _hide_value(match: re.Match[str]) -> str:
     name, value = match["name"], match["value"]
     bare = value.strip("\"'\\")
-    if _MODEL_WORD.search(name) or not bare or _HARMLESS.match(bare):
+    if _MODEL_WORD.search(name) or not bare or _HARMLESS.match(bare) or _STAND_IN.match(bare):
+        return match.group()
+    if name.endswith(("pwd", "PWD")) and value.startswith("/"):
         return match.group()
     opening = _OPENING.search(value)
     mark = opening.group() if opening else ""
@@ -177,8 +181,12 @@ def _hide_ipv6(match: re.Match[str]) -> str:
 
 def redact_text(text: str, *, addresses: bool = False) -> str:
     """A text without secrets, e-mail addresses and prompts; IP addresses go too where `addresses` is set."""
-    # A pattern is tried only where one of its hints is there: most lines hold none, and looking for them is cheap.
-    low = text.lower()
+    text = _redact(text, text.lower())
+    return _IPV6.sub(_hide_ipv6, _IPV4.sub(HIDDEN, text)) if addresses else text
+
+
+def _redact(text: str, low: str) -> str:
+    """Every pattern of which a hint is in `low`: most lines hold none, and looking for them is cheap."""
     if any(hint in low for hint in _PROMPT_HINTS):
         text = _PROMPT.sub(_hide_prompt, text)
     if "_ids" in low:
@@ -189,8 +197,6 @@ def redact_text(text: str, *, addresses: bool = False) -> str:
     if any(hint in low for hint in _PAIR_HINTS):
         for assignment in (_ARGUMENTS, _PAIR, _API_KEYS, _OPTION):
             text = assignment.sub(_hide_value, text)
-    if addresses:
-        text = _IPV6.sub(_hide_ipv6, _IPV4.sub(HIDDEN, text))
     return text
 
 
