@@ -4,6 +4,7 @@ What work went on after is recovered, what follows a stop on request is noise. O
 counts, in it what nothing else explains (see `causality`).
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -135,12 +136,15 @@ def _quiet_after(index: int | None, tier: int, mine: Sequence[Finding]) -> None:
 def _mark_recovered(parsed: ParsedInput, timeline: Timeline, attempt: Attempt, mine: list[Finding]) -> None:
     """A finding is recovered if the server got ready, or went on serving, between it and the next one."""
     ordered = sorted(mine, key=lambda f: f.index)
-    for position, finding in enumerate(ordered):
-        following = [f.index for f in ordered[position + 1 :] if f.tier >= 5]
-        limit = following[0] if following else attempt.end
+    limits = [attempt.end] * len(ordered)  # index of the next finding that counts as a failure
+    for position in range(len(ordered) - 2, -1, -1):
+        after = ordered[position + 1]
+        limits[position] = after.index if after.tier >= 5 else limits[position + 1]
+    echoes = [f.index for f in ordered if f.role == "cascade"]
+    for finding, limit in zip(ordered, limits, strict=True):
         if attempt.ready is not None and finding.index < attempt.ready:
-            rest = [f for f in ordered if finding.index < f.index < attempt.ready and f.role == "cascade"]
-            finding.recovered = finding.recovered or not rest
+            echoed = bisect_left(echoes, attempt.ready) > bisect_right(echoes, finding.index)
+            finding.recovered = finding.recovered or not echoed
             continue
         if finding.phase in STARTUP:
             continue  # only a server that got ready has left a start-up failure behind
