@@ -4,24 +4,29 @@ An example must be won by its own cause against the whole pack; a look-alike mus
 so they may carry the headers and prefixes that a real log has.
 """
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from k3triage.diagnose import diagnose
-from k3triage.diagnose.conditions import parse_condition
 from k3triage.errors import RulePackError
+from k3triage.model.conditions import FACTS, check_condition, is_fact_name
 from k3triage.model.enums import Phase
 from k3triage.model.records import RawLine
 from k3triage.pipeline import parse_lines
-from k3triage.rules.loader import load_pack, read_cause, rule_files
+from k3triage.rules.loader import cause_problems, load_pack, rule_files
 from k3triage.rules.pack import Pack
+from k3triage.rules.source import Problem, Source, UnreadableRuleError, read_source
 
 if TYPE_CHECKING:
     from k3triage.model.report import Report
-    from k3triage.rules.schema import Cause, Example
+    from k3triage.rules.schema import Cause, Example, Lookalike
 
+# What `k3triage rules new` leaves to a person.
+_TODO = re.compile(r"\bTODO\b|\b1970-01-01\b")
+# Roles that a verdict can rest on.
+TELLING = frozenset({"root", "suspect", "advisory"})
 # One line of each phase, put before an example that names a phase.
 _PHASE_LINES = {
     Phase.CONTAINER_START: "",
@@ -34,18 +39,6 @@ _PHASE_LINES = {
     Phase.SHUTDOWN: "",
     Phase.UNKNOWN: "",
 }
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One thing wrong in a rule file; line is 1-based, 0 where the whole file is meant."""
-
-    file: str
-    line: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.message}" if self.line else f"{self.file}: {self.message}"
 
 
 def triage_text(text: str, pack: Pack) -> "Report":
@@ -66,68 +59,100 @@ def check_pack(pack: Pack, files: Sequence[Path] | None = None) -> Iterator[Prob
             yield from check_cause(pack.page(info.id), Path(info.file), pack)
 
 
-def check_folder(folder: Path) -> Iterator[Problem]:
-    """Problems of a user's rule folder, its examples run against the shipped pack and the folder together."""
-    files = rule_files(folder)
+def check_places(places: Sequence[Path]) -> Iterator[Problem]:
+    """Problems of a user's rule folders and files, their examples run against the shipped pack and them together.
+
+    All of a file's mistakes are named, of all files; examples are run once every file can be read.
+    Raises RulePackError where two files have one id, or a place holds no rule file.
+    """
+    files = [path.resolve() for place in places for path in rule_files(place)]
     broken = False
     for path in files:
-        try:
-            read_cause(path)
-        except RulePackError as error:
+        for problem in _unreadable(path):
             broken = True
-            yield Problem(str(path), 0, str(error).removeprefix(f"{path}: "))
+            yield problem
     if not broken:
-        yield from check_pack(load_pack([folder]), [path.resolve() for path in files])
+        yield from check_pack(load_pack(places), files)
+
+
+def _unreadable(path: Path) -> Iterator[Problem]:
+    try:
+        yield from cause_problems(path)
+    except RulePackError as error:
+        yield error.problem if isinstance(error, UnreadableRuleError) else Problem(str(path), 0, str(error))
 
 
 def check_cause(cause: "Cause", path: Path, pack: Pack) -> Iterator[Problem]:
     """Problems of one rule file."""
-    file = str(path)
-    source = path.read_text(encoding="utf-8").splitlines()
-
-    def at(needle: str) -> int:
-        return next((number for number, line in enumerate(source, 1) if needle and needle in line), 0)
-
     if cause.status == "retired":
         return
-    if path.stem != cause.id.partition(".")[2] and path.parent.name not in ("benign", "cascade"):
-        yield Problem(file, 1, f"the file of {cause.id} should be named {cause.id.partition('.')[2]}.toml")
+    source = read_source(path)
+    yield from faults_of_form(cause, source, pack)
+    for number, example in enumerate(cause.example):
+        message = example_problem(cause, example, pack)
+        if message:
+            yield source.in_table("example", number, message, "text")
+    for number, lookalike in enumerate(cause.lookalike):
+        message = lookalike_problem(cause, lookalike, pack)
+        if message:
+            yield source.in_table("lookalike", number, message, "text")
+
+
+def faults_of_form(cause: "Cause", source: Source, pack: Pack) -> Iterator[Problem]:
+    """What a file lacks, and conditions on what does not exist; runs nothing."""
+    name = cause.id.partition(".")[2]
+    folder = Path(source.file).parent.name
+    if Path(source.file).stem != name and folder not in ("benign", "cascade"):
+        yield source.located(("id",), f"the file of {cause.id} should be named {name}.toml")
+    for line, text in enumerate(source.lines, 1):
+        if found := _TODO.search(text):
+            yield source.problem(line, found.start() + 1, "still to be written")
     roles = {signature.role for signature in cause.signature}
-    if roles & {"root", "suspect", "advisory"}:
+    if roles & TELLING:
         if not cause.step:
-            yield Problem(file, 0, "has no remediation step")
+            yield source.located((), "the file has no [[step]]: what is to be done?")
         elif not any(step.command for step in cause.step):
-            yield Problem(file, 0, "no step names a command or setting")
+            yield source.in_table("step", 0, "no step names a command or setting")
         if not cause.check:
-            yield Problem(file, 0, "does not say how to check it")
+            yield source.located((), "the file has no [[check]]: how does one make sure?")
         if not cause.example and not any(signature.fact for signature in cause.signature):
-            yield Problem(file, 0, "has no example")
-    for step in cause.step:
+            yield source.located((), "the file has no [[example]]")
+    for number, step in enumerate(cause.step):
         for condition in step.when:
             try:
-                parse_condition(condition)
+                check_condition(condition)
             except ValueError as error:
-                yield Problem(file, at(condition), str(error))
-    for signature in cause.signature:
-        for other in (*signature.needs, *signature.unless):
-            if other not in pack.infos:
-                yield Problem(file, at(other), f"names {other}, which no file defines")
-    for example in cause.example:
-        message = _example_problem(cause, example, pack)
-        if message:
-            yield Problem(file, at(example.text.strip().splitlines()[0].strip()), message)
-    for lookalike in cause.lookalike:
-        report = triage_text(lookalike.text, pack)
-        if any(finding.cause == cause.id for finding in report.findings):
-            first = lookalike.text.strip().splitlines()[0].strip()
-            yield Problem(file, at(first), "a look-alike is taken for this cause")
+                yield source.in_table("step", number, str(error), "when")
+    for number, signature in enumerate(cause.signature):
+        for field in ("needs", "unless"):
+            for other in getattr(signature, field):
+                if other not in pack.infos and not _is_about_a_fact(other):
+                    message = f"{other!r} is neither a cause that a file defines nor about a known fact"
+                    yield source.in_table("signature", number, message, field)
 
 
-def _example_problem(cause: "Cause", example: "Example", pack: Pack) -> str | None:
+def _is_about_a_fact(text: str) -> bool:
+    if is_fact_name(text):
+        return text in FACTS or text.startswith(("flags.", "env."))
+    try:
+        check_condition(text)
+    except ValueError:
+        return False
+    return True
+
+
+def lookalike_problem(cause: "Cause", lookalike: "Lookalike", pack: Pack) -> str | None:
+    """What is wrong with a look-alike: that this cause is found in it."""
+    found = triage_text(lookalike.text, pack).findings
+    return "the look-alike is taken for this cause" if any(finding.cause == cause.id for finding in found) else None
+
+
+def example_problem(cause: "Cause", example: "Example", pack: Pack) -> str | None:
+    """What is wrong with an example: who wins it instead, or that another line or status is reported."""
     lead = _PHASE_LINES[example.phase] if example.phase else ""
     report = triage_text(lead + example.text, pack)
     roles = {signature.role for signature in cause.signature}
-    if not roles & {"root", "suspect", "advisory"}:
+    if not roles & TELLING:
         if any(finding.cause == cause.id for finding in report.findings):
             return None
         return f"the example is not recognised (found: {', '.join(f.cause for f in report.findings) or 'nothing'})"

@@ -35,9 +35,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pipeline": {"ingest", "scan", "grammar", "rules", "diagnose", "evidence"},
     "stream": {"pipeline", "scan", "rules"},
     "rulecheck": {"pipeline", "diagnose", "rules"},
+    "overlaps": {"pipeline", "rules"},
+    "pytest_plugin": {"rulecheck", "rules"},
     "api": {"ingest", "scan", "grammar", "rules", "diagnose", "evidence", "profiles", "pipeline", "stream", "report"},
     "integrations": {"api", "report"},
-    "cli": {"api", "collect", "report", "rules", "rulecheck"},
+    "cli": {"api", "collect", "report", "rules", "rulecheck", "overlaps"},
     "__main__": {"cli"},
     "__init__": {"api"},
 }

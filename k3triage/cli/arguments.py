@@ -22,7 +22,7 @@ other commands:
   k3triage events FILE...            every typed event, one JSON object a line
   k3triage check FILE...             prerequisites of a profile (Kimi K3) against nvidia-smi, docker inspect, logs ...
   k3triage explain CAUSE             the page of one cause; also: explain xid 79, cuda 803, nccl 2, errno 524, exit 137
-  k3triage rules list|test|schema|new  the rule pack: list it, test it, print its schema, start a rule
+  k3triage rules list|test|overlaps|schema|new  the rule pack: list, test, compare, print its schema, start a rule
 
 exit codes: 0 nothing wrong found, 1 a failure was found, 2 wrong usage, 3 an input could not be read,
 4 a rule pack is invalid"""
@@ -169,15 +169,17 @@ def _explain() -> argparse.ArgumentParser:
 
 def _rules() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="k3triage rules", description="The rule pack.", allow_abbrev=False)
-    actions = parser.add_subparsers(dest="action", required=True, metavar="list|test|schema|new")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="list|test|overlaps|schema|new")
     listed = actions.add_parser("list", help="all causes", allow_abbrev=False)
     listed.add_argument("--format", choices=("text", "json"), default="text")
     listed.add_argument("--layer", metavar="LAYER", help="only causes of this layer")
     _rules_option(listed)
     tested = actions.add_parser("test", help="check rule files and run their own examples", allow_abbrev=False)
     tested.add_argument(
-        "folder", metavar="DIR", nargs="?", help="check the rules of this folder (default: the shipped pack)"
+        "places", metavar="DIR", nargs="*", help="check the rules of these folders or files (default: the shipped pack)"
     )
+    overlaps = actions.add_parser("overlaps", help="causes that claim one line, and what decides", allow_abbrev=False)
+    _rules_option(overlaps)
     actions.add_parser("schema", help="the JSON Schema of a rule file", allow_abbrev=False)
     new = actions.add_parser("new", help="start a rule file from a line of a log", allow_abbrev=False)
     new.add_argument("--from-line", metavar="LINE", required=True, help="the line by which the cause shows")

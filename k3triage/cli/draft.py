@@ -118,7 +118,7 @@ what = "TODO: how to make sure"
 action = "TODO: the first thing to do"
 command = "TODO"
 source = "https://docs.vllm.ai/en/latest/"
-# TODO: the day on which you read that page
+# The day on which you read that page.
 checked = "1970-01-01"
 
 [[example]]

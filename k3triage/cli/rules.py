@@ -1,4 +1,4 @@
-"""`k3triage rules list|test|schema|new`: the rule pack."""
+"""`k3triage rules list|test|overlaps|schema|new`: the rule pack."""
 
 import argparse
 import json
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from k3triage.cli.terminal import message, write
 from k3triage.errors import RulePackError, UsageError
-from k3triage.report.clean import clean
+from k3triage.report.clean import clean, clean_lines
 
 INVALID = RulePackError.exit_code
 
@@ -41,15 +41,32 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _test(options: argparse.Namespace) -> int:
-    from k3triage.rulecheck import check_folder, check_pack
+    from k3triage.rulecheck import check_pack, check_places
     from k3triage.rules import load_pack
 
-    if options.folder is not None and not Path(options.folder).is_dir():
-        raise UsageError(f"{options.folder} is no folder")
-    problems = list(check_pack(load_pack(())) if options.folder is None else check_folder(Path(options.folder)))
-    write("".join(f"{clean(str(problem))}\n" for problem in problems))
-    message(f"{len(problems)} problems" if problems else "all rules are valid and win their own examples")
+    places = [Path(place) for place in options.places]
+    for place in places:
+        if not place.exists():
+            raise UsageError(f"{place} is neither a folder nor a file")
+    problems = list(check_places(places) if places else check_pack(load_pack(())))
+    write("".join(f"{line}\n" for problem in problems for line in clean_lines(str(problem))))
+    many = "problem" if len(problems) == 1 else "problems"
+    message(f"{len(problems)} {many}" if problems else "all rules are valid and win their own examples")
     return INVALID if problems else 0
+
+
+def _overlaps(options: argparse.Namespace) -> int:
+    from k3triage.overlaps import overlaps
+    from k3triage.report.clean import cut_middle
+    from k3triage.rules import load_pack
+
+    found = overlaps(load_pack([Path(folder) for folder in options.rules]))
+    for overlap in found:
+        write(f"{overlap.winner} over {overlap.loser}: {overlap.decided_by or 'nothing decides'}\n")
+        write(f"    {cut_middle(clean(overlap.text.strip()), 110)}\n")
+    undecided = sum(overlap.decided_by is None for overlap in found)
+    message(f"{len(found)} overlaps, {undecided} undecided")
+    return INVALID if undecided else 0
 
 
 def _schema(options: argparse.Namespace) -> int:
@@ -62,19 +79,24 @@ def _schema(options: argparse.Namespace) -> int:
 
 def _new(options: argparse.Namespace) -> int:
     from k3triage.cli.draft import draft
+    from k3triage.rulecheck import triage_text
+    from k3triage.rules import load_pack
 
     rule = draft(options.from_line, options.id)
     target = Path(options.output or f"{rule.id.split('.', 1)[1]}.toml")
     if target.exists():
         raise UsageError(f"{target} exists; choose another file with -o, or another --id")
+    known = triage_text(options.from_line, load_pack(())).verdict
     write(rule.text, str(target))
-    message(
-        f"wrote {target}; fill in every TODO, put it under causes/{rule.id.split('.', 1)[0]}/, "
-        "then run: k3triage rules test"
-    )
+    message(f"wrote {target}; fill in what `k3triage rules test {target}` names")
+    if known is not None and known.cause not in ("unknown.error_line", "unknown.unhandled_exception"):
+        message(
+            f"note: {known.cause} takes this line now: a new rule needs a higher precedence"
+        )
     return 0
 
 
 def command(options: argparse.Namespace) -> int:
     """Run the chosen action; 4 where the checked rules are invalid."""
-    return {"list": _list, "test": _test, "schema": _schema, "new": _new}[options.action](options)
+    actions = {"list": _list, "test": _test, "overlaps": _overlaps, "schema": _schema, "new": _new}
+    return actions[options.action](options)

@@ -7,9 +7,17 @@ from typing import Any
 
 from k3triage.diagnose.facts import Facts
 from k3triage.model import conditions
-from k3triage.model.conditions import parse_condition
+from k3triage.model.conditions import UNSET, parse_condition
 
-__all__ = ["holds", "parse_condition"]
+__all__ = ["given", "holds", "parse_condition"]
+
+
+def given(text: str, facts: Facts) -> bool | None:
+    """Like `holds`; a fact's name alone holds where the fact is known and not switched off."""
+    if not conditions.is_fact_name(text):
+        return holds(text, facts)
+    value = facts.value(text)
+    return None if value is None else value is not False and value != UNSET
 
 
 def holds(text: str, facts: Facts) -> bool | None:

@@ -45,13 +45,13 @@ def diagnose(inputs: Sequence[ParsedInput], pack: Pack, profile: str | None = No
     offsets = align(inputs, timelines, cast)
     if len(inputs) > 1:
         share_readiness(timelines)
-    findings: list[Finding] = []
-    for number, parsed in enumerate(inputs):
-        mine = FindingBuilder(number, parsed, matches[number], timelines[number], pack).build()
-        settle(mine, matches[number])
-        findings.extend(mine)
     facts = gather(inputs)
     add_evidence(facts, inputs)
+    findings: list[Finding] = []
+    for number, parsed in enumerate(inputs):
+        mine = FindingBuilder(number, parsed, matches[number], timelines[number], pack, facts).build()
+        settle(mine, matches[number])
+        findings.extend(mine)
     cache = assess(inputs, timelines, facts)
     attempts = [attempt for timeline in timelines for attempt in timeline.attempts]
     if cache.served or any(attempt.ready is not None or attempt.progress for attempt in attempts):

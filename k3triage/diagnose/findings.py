@@ -7,6 +7,8 @@ outwards; the line is the deepest exception's unless that is mere control flow.
 import re
 from collections.abc import Iterable
 
+from k3triage.diagnose.conditions import given
+from k3triage.diagnose.facts import Facts
 from k3triage.diagnose.parsed import Finding, ParsedInput, Place
 from k3triage.diagnose.timeline import Timeline
 from k3triage.model.conditions import version_key
@@ -19,6 +21,8 @@ UNHANDLED = "unknown.unhandled_exception"
 ERROR_LINE = "unknown.error_line"
 TIERS = {"root": 30, "generic": 20, "suspect": 20, "error_line": 10, "cascade": 5}
 _CONTROL_FLOW = frozenset({"StopIteration", "StopAsyncIteration", "KeyError", "AttributeError", "Empty", "queue.Empty"})
+# A build from sources without tags calls itself 0.1.devN, which tells nothing about its wordings.
+_UNTAGGED = (0, 1, 1 << 30)
 STARTUP = frozenset(
     {
         Phase.CONTAINER_START,
@@ -49,12 +53,15 @@ def places(blocks: Iterable[TracebackBlock]) -> dict[int, Place]:
 class FindingBuilder:
     """Builds the findings of one input."""
 
-    def __init__(self, number: int, parsed: ParsedInput, matches: Matches, timeline: Timeline, pack: Pack) -> None:
+    def __init__(
+        self, number: int, parsed: ParsedInput, matches: Matches, timeline: Timeline, pack: Pack, facts: Facts
+    ) -> None:
         self._number = number
         self._parsed = parsed
         self._matches = matches
         self._timeline = timeline
         self._pack = pack
+        self._facts = facts
         self._index = {id(line): index for index, line in enumerate(parsed.lines)}
         self._places = places(parsed.blocks)
         self._seen: dict[int, set[str]] = {}
@@ -151,14 +158,22 @@ class FindingBuilder:
     def _fits(self, signature: Signature, index: int, raised: Raised | None) -> bool:
         if signature.frames is not None and not _frames_fit(signature.frames, raised):
             return False
+        if signature.raised_in is not None and not _raised_fits(signature.raised_in, raised):
+            return False
         if signature.phases and not _phase_fits(signature.phases, self._phase(index, raised)):
             return False
         if signature.since or signature.until:
             version = self._timeline.version
-            if version is not None and not _in_range(version, signature.since, signature.until):
+            if version is not None and version > _UNTAGGED and not _in_range(version, signature.since, signature.until):
                 return False
         seen = self._seen.get(self._timeline.attempt_of(index), set())
-        return all(need in seen for need in signature.needs) and not any(bar in seen for bar in signature.unless)
+        return all(self._holds(need, seen) for need in signature.needs) and not any(
+            self._holds(bar, seen) for bar in signature.unless
+        )
+
+    def _holds(self, condition: str, seen: set[str]) -> bool:
+        """Whether a cause was seen in the attempt, or what is no cause's id holds as a condition on a fact."""
+        return condition in seen or (condition not in self._pack.infos and given(condition, self._facts) is True)
 
     def _phase(self, index: int, raised: Raised | None) -> Phase:
         marked = self._timeline.phase_at(index)
@@ -231,6 +246,13 @@ def _frames_fit(pattern: str, raised: Raised | None) -> bool:
         return False
     search = re.compile(pattern).search
     return any(search(frame_name(frame)) for frame in raised.frames)
+
+
+def _raised_fits(pattern: str, raised: Raised | None) -> bool:
+    if raised is None or not raised.frames:
+        return False
+    file, _, function = raised.frames[-1]
+    return re.search(pattern, f"{file.replace(chr(92), '/')}:{function}") is not None
 
 
 def frame_name(frame: tuple[str, int, str]) -> str:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from k3triage.diagnose.causality import Explanation, Node
 from k3triage.diagnose.choose import Choice
-from k3triage.diagnose.conditions import holds
+from k3triage.diagnose.conditions import holds, parse_condition
 from k3triage.diagnose.diary import rows
 from k3triage.diagnose.environment import gpu_names
 from k3triage.diagnose.facts import Facts, world
@@ -151,7 +151,7 @@ def _steps(page, facts: Facts) -> list[Step]:  # type: ignore[no-untyped-def]
 
 
 def _facts_used(page, facts: Facts) -> list[str]:  # type: ignore[no-untyped-def]
-    used = {text.split()[0] for item in page.step for text in item.when}
+    used = {parse_condition(text)[0] for item in page.step for text in item.when}
     return [f"{name} is {facts.value(name)}" for name in sorted(used) if facts.value(name) is not None]
 
 

@@ -51,6 +51,11 @@ def parse_condition(text: str) -> tuple[str, str, str]:
     return found.group(1), found.group(2), found.group(3)
 
 
+def is_fact_name(text: str) -> bool:
+    """Whether a text is the name of a fact ("flags.quantization") and not a condition on one."""
+    return re.fullmatch(r"[\w.]+", text) is not None
+
+
 def check_condition(text: str) -> str:
     """The condition itself. ValueError where it is none, names no known fact, or its pattern does not compile."""
     name, operator, wanted = parse_condition(text)

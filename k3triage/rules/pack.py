@@ -28,6 +28,7 @@ class Signature:
     levels: tuple[str, ...] = ()
     phases: tuple[str, ...] = ()
     frames: str | None = None
+    raised_in: str | None = None
     header: str | None = None
     needs: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
@@ -58,6 +59,7 @@ class CauseInfo:
     confidence: str
     decision: str
     file: str
+    crash: bool = False
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from k3triage.model.enums import Decision, Layer, Phase
+from k3triage.rules.source import PatternError
 
 SignatureRole = Literal["root", "suspect", "cascade", "benign", "context", "advisory"]
 PhaseName = Literal[
@@ -32,18 +33,23 @@ def _portable(pattern: str) -> str:
         (r"\(\?>", "atomic group"),
         (r"[*+?}]\+", "possessive quantifier"),
     ):
-        if re.search(construct, pattern):
-            raise ValueError(f"{name} is outside the regex subset that all engines share")
+        if found := re.search(construct, pattern):
+            raise PatternError(f"{name} is outside the regex subset that all engines share", found.start())
     try:
         re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"not a regular expression: {error}") from None
+        raise PatternError(f"not a regular expression: {error.msg}", error.pos) from None
     return pattern
 
 
 Pattern = Annotated[str, AfterValidator(_portable)]
 Url = Annotated[str, Field(pattern=r"^https?://\S+$")]
 Date = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+# Texts are read at night on a narrow terminal: one thought each.
+Title = Annotated[str, Field(min_length=8, max_length=90)]
+Text = Annotated[str, Field(min_length=2, max_length=280)]
+Line = Annotated[str, Field(min_length=2, max_length=200)]
+Command = Annotated[str, Field(min_length=2, max_length=300)]
 CauseId = Annotated[str, Field(pattern=r"^[a-z_]+\.[a-z0-9_]+$")]
 
 
@@ -65,8 +71,12 @@ class Signature(_Strict):
         phase is not known passes.
     frames: searched in "file.py:function" of the exception's stack, one a line; it must be found where the line is
         an exception of a traceback, and the signature fails where there is no stack.
+    raised_in: like frames, but searched in "folder/file.py:function" of the innermost frame alone, where the exception
+        was raised.
     header: searched in the header's location ("core.py:123") or NCCL's source file.
-    needs, unless: ids of causes (also of context ones) that must, or must not, be seen in the same attempt.
+    needs, unless: what must, or must not, hold: ids of causes (also of context ones) seen in the same attempt, facts
+        that must be known and not off ("flags.quantization"), and conditions on facts ("vllm < 0.28").
+    since, until: first and last vLLM release that prints this wording; a log without its version passes.
     fact, equals: instead of anchor and pattern: a fact gathered from the log has this value.
     at: which line is reported when the match stands in the continuation of an exception's message: the exception's
         first line, or the matching line itself (tools' output inside a message).
@@ -79,6 +89,7 @@ class Signature(_Strict):
     levels: list[str] = Field(default_factory=list)
     phases: list[PhaseName] = Field(default_factory=list)
     frames: Pattern | None = None
+    raised_in: Pattern | None = None
     header: Pattern | None = None
     needs: list[str] = Field(default_factory=list)
     unless: list[str] = Field(default_factory=list)
@@ -106,17 +117,17 @@ class Signature(_Strict):
 class Check(_Strict):
     """How to make sure that this is the cause."""
 
-    what: str
-    command: str | None = None
+    what: Line
+    command: Command | None = None
 
 
 class Step(_Strict):
     """One remediation step; `when` lists conditions on facts ("vllm < 0.28", "rdma = true"), all of which must hold."""
 
-    action: str
-    command: str | None = None
+    action: Line
+    command: Command | None = None
     when: list[str] = Field(default_factory=list)
-    because: str | None = None
+    because: Line | None = None
     source: Url
     checked: Date
 
@@ -124,16 +135,16 @@ class Step(_Strict):
 class Avoid(_Strict):
     """What people try and should not."""
 
-    action: str
-    because: str
+    action: Line
+    because: Line
 
 
 class Missing(_Strict):
     """Evidence to ask for."""
 
-    what: str
-    command: str | None = None
-    because: str
+    what: Line
+    command: Command | None = None
+    because: Line
 
 
 class Example(_Strict):
@@ -153,25 +164,27 @@ class Lookalike(_Strict):
     """Log text that this cause must not be found in."""
 
     text: str
-    because: str
+    because: Line
 
 
 class Cause(_Strict):
     """One cause: how it shows, what it means, how to check it, how to mend it.
 
     phase: assumed where the log does not tell; with phase_is_fixed it holds whatever the markers say.
+    crash: the process itself states that it crashed and not why: a failure of unknown cause, but no echo of another.
     """
 
     id: CauseId
-    title: str
+    title: Title
     layer: Layer | Literal["none"]
     status: Literal["stable", "experimental", "retired"] = "stable"
     phase: Phase | None = None
     phase_is_fixed: bool = False
+    crash: bool = False
     confidence: Literal["confirmed", "likely", "possible"] = "confirmed"
     decision: Decision = Decision.REPAIR_IN_PLACE
-    means: str
-    not_means: str
+    means: Text
+    not_means: Text
     sources: list[Url] = Field(min_length=1)
     signature: list[Signature] = Field(min_length=1)
     check: list[Check] = Field(default_factory=list)
@@ -180,3 +193,16 @@ class Cause(_Strict):
     missing: list[Missing] = Field(default_factory=list)
     example: list[Example] = Field(default_factory=list)
     lookalike: list[Lookalike] = Field(default_factory=list)
+
+
+# Names that each table of a rule file may have; "" is the top level.
+FIELDS: dict[str, tuple[str, ...]] = {
+    "": tuple(Cause.model_fields),
+    "signature": tuple(Signature.model_fields),
+    "check": tuple(Check.model_fields),
+    "step": tuple(Step.model_fields),
+    "avoid": tuple(Avoid.model_fields),
+    "missing": tuple(Missing.model_fields),
+    "example": tuple(Example.model_fields),
+    "lookalike": tuple(Lookalike.model_fields),
+}
