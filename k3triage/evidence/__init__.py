@@ -57,7 +57,7 @@ HINTS: Mapping[str, tuple[bytes, ...]] = MappingProxyType(
         "limits": (b"max locked memory", b"open files", b"Mounted on", b"Mem:"),
     }
 )
-_LONE_VERSION = re.compile(rb"(?:\A|\n)v?\d+\.\d+[\w.+]*\s*\Z")
+_LONE_VERSION = re.compile(rb"(?:\A|\n)v?\d+\.\d+[\w.+]*(?:\r?\nNone)?\s*\Z")
 _SMALL = 4096
 # What tells an output from a log that only mentions the same words. "\n" stands for the start of a line.
 # fmt: off

@@ -58,6 +58,8 @@ class _Object:
         config = self._item.get("Config")
         if isinstance(self._item.get("State"), dict) or isinstance(self._item.get("HostConfig"), dict):
             yield from self._container(config if isinstance(config, dict) else {})
+        elif "OOMKilled" in self._item:  # --format '{{json .State}}'
+            yield from self._state(self._item)
         elif "RepoTags" in self._item or "RepoDigests" in self._item:
             yield from self._image(config if isinstance(config, dict) else {})
 
@@ -100,7 +102,7 @@ class _Object:
             for name, value in flags(launch).items():
                 yield self._at(f'"--{name.replace("_", "-")}', '"Args"', '"Cmd"'), f"flags.{name}", value
         yield from self._host()
-        yield from self._state()
+        yield from self._state(self._item.get("State"))
 
     def _host(self) -> Iterator[tuple[int, str, object]]:
         host = self._item.get("HostConfig")
@@ -120,8 +122,7 @@ class _Object:
             if isinstance(limit, dict) and limit.get("Name") == "memlock" and isinstance(limit.get("Hard"), int):
                 yield self._at('"Ulimits"'), "limit.memlock", "unlimited" if limit["Hard"] == -1 else limit["Hard"]
 
-    def _state(self) -> Iterator[tuple[int, str, object]]:
-        state = self._item.get("State")
+    def _state(self, state: object) -> Iterator[tuple[int, str, object]]:
         if not isinstance(state, dict):
             return
         for key, name, kind in (

@@ -14,7 +14,7 @@ _MISSING = re.compile(
 )
 _TUPLE = re.compile(r"\((\d{1,3}), (\d{1,3})(?:, (\d{1,3}))?\)$")
 _PRINTED = (
-    ("vllm", re.compile(r"vllm\.__version__|vllm(?:/\w+)* --version|\bvllm -v\b")),
+    ("vllm", re.compile(r"vllm\.__version__|\bvllm (?:\S{1,300} )?--version")),
     ("torch", re.compile(r"torch\.__version__")),
     ("torch_cuda", re.compile(r"torch\.version\.cuda")),
     ("nccl", re.compile(r"torch\.cuda\.nccl\.version\(\)")),
