@@ -13,6 +13,7 @@ COMMANDS = {
     "collect": "k3triage.cli.collect",
     "events": "k3triage.cli.events",
     "check": "k3triage.cli.check",
+    "accept": "k3triage.cli.accept",
     "explain": "k3triage.cli.explain",
     "rules": "k3triage.cli.rules",
 }
@@ -21,6 +22,7 @@ other commands:
   k3triage collect                   gather the evidence of this host into one redacted .tar.gz, which k3triage reads
   k3triage events FILE...            every typed event, one JSON object a line
   k3triage check FILE...             prerequisites of a profile (Kimi K3) against nvidia-smi, docker inspect, logs ...
+  k3triage accept FILE...            whether the service may go back to work: five rungs, 0 where all hold
   k3triage explain CAUSE             the page of one cause; also: explain xid 79, cuda 803, nccl 2, errno 524, exit 137
   k3triage rules list|test|overlaps|schema|new  the rule pack: list, test, compare, print its schema, start a rule
 
@@ -155,6 +157,30 @@ def _check() -> argparse.ArgumentParser:
     return parser
 
 
+def _accept() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="k3triage accept",
+        description="Whether a service holds the five rungs of acceptance, from its logs and /metrics: it starts and "
+        "stays up, answers a short request, reuses a long prefix, takes more requests at a time without running out "
+        "of memory, and serves over several nodes for a time.",
+        epilog="exit codes: 0 all five hold (passed, or not applicable), 1 not, 2 wrong usage, 3 an input could not "
+        "be read",
+        allow_abbrev=False,
+    )
+    parser.add_argument("inputs", metavar="FILE", nargs="*", help="logs and saved /metrics texts; - for stdin")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of to stdout")
+    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 although a rung does not hold")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="NO_COLOR is honoured")
+    parser.add_argument(
+        "--redact", action=argparse.BooleanOptionalAction, default=False, help="take secrets out of the evidence"
+    )
+    _rules_option(parser)
+    _work_options(parser)
+    parser.set_defaults(subcommand="accept")
+    return parser
+
+
 def _explain() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="k3triage explain",
@@ -189,12 +215,13 @@ def _rules() -> argparse.ArgumentParser:
     return parser
 
 
-_READERS = ("triage", "events", "check")
+_READERS = ("triage", "events", "check", "accept")
 _PARSERS = {
     "triage": _triage,
     "collect": _collect,
     "events": _events,
     "check": _check,
+    "accept": _accept,
     "explain": _explain,
     "rules": _rules,
 }

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Sequence
 
+from k3triage.diagnose.acceptance import climb
 from k3triage.diagnose.choose import choose
 from k3triage.diagnose.clocks import align
 from k3triage.diagnose.collectives import compare
+from k3triage.diagnose.decision import decide
 from k3triage.diagnose.environment import add_checks, add_evidence, named_profile
 from k3triage.diagnose.facts import Facts, gather
 from k3triage.diagnose.findings import FindingBuilder
@@ -61,6 +63,8 @@ def diagnose(inputs: Sequence[ParsedInput], pack: Pack, profile: str | None = No
     incident = Incident.of(inputs, timelines, cast, offsets, choice, comparison)
     report = compose(inputs, timelines, findings, choice, facts, pack, incident)
     explain(report, cache)
+    decide(report, facts, inputs)
+    report.acceptance = climb(inputs, timelines, facts, cache, report)
     order = {id(parsed): number for number, parsed in enumerate(inputs)}
     report.inputs = [report.inputs[order[id(parsed)]] for parsed in given]
     chosen = profile or named_profile(facts)

@@ -24,6 +24,7 @@ UNEVEN = "uneven"
 UNKNOWN_SETTING = "no_hits_setting_unknown"
 # A worker that takes most prefixes from its connector is on the receiving side.
 _FETCHED = 50.0
+_COUNTABLE = 3
 _RESET_WORDS = "Successfully reset prefix cache"
 _QUERIES = ("prefix_cache_queries", "gpu_prefix_cache_queries")
 _HITS = ("prefix_cache_hits", "gpu_prefix_cache_hits")
@@ -44,6 +45,7 @@ class Reuse:
     tokens: float = 0.0
     periods: int = 0
     peak: float = 0.0
+    best: float = 0.0
     at: Fact | None = None
     full: float = 0.0
     preemptions: int = 0
@@ -69,6 +71,11 @@ class PrefixCache:
         """Whether metrics show that requests were answered."""
         return any(metrics.answered() > 0 for item in self.counted for metrics in item.metrics)
 
+    def busiest_period(self) -> float | None:
+        """Most prompt tokens between two statistics lines: no prompt was longer."""
+        samples = [sample for item in self.counted for engine in item.engines for sample in engine.samples]
+        return max((sample.tokens for sample in samples), default=None)
+
     def own(self, number: int) -> Setting:
         """An input's setting; where it tells none (metrics, a cut log), that of the others if they agree."""
         if self.settings[number].value is not None:
@@ -90,7 +97,7 @@ def assess(inputs: Sequence[ParsedInput], timelines: Sequence[Timeline], facts: 
             cache.engines += [_of_engine(engine) for engine in item.engines]
             cache.engines += [_of_metrics(metrics) for metrics in item.metrics]
     cache.resets = sum(_resets(parsed, timelines[n]) for n, parsed in enumerate(inputs))
-    cache.mean_prompt = _mean_prompt(counted)
+    cache.mean_prompt = _mean_prompt(inputs, counted)
     _judge(cache, facts)
     _put(cache, facts)
     return cache
@@ -115,6 +122,7 @@ def _of_engine(engine: Engine) -> Reuse:
         if sample.rate is None:
             continue
         reuse.verdict = reuse.verdict or "little"
+        reuse.best = max(reuse.best, sample.rate)
         if sample.rate > limits.none:
             reuse.peak = max(reuse.peak, sample.rate)
             first, reuse.tokens, reuse.periods, full = None, 0.0, 0, 0
@@ -164,6 +172,7 @@ def _of_metrics(metrics: Metrics) -> Reuse:
     external, reuse.external_peak, _, reuse.external_at = _ratio(
         metrics, ("external_prefix_cache_queries",), ("external_prefix_cache_hits",)
     )
+    reuse.best = reuse.peak
     reuse.external = external if external in ("hits", "never") else None
     reuse.periods = limits.telling_periods
     return reuse
@@ -195,9 +204,8 @@ def _resets(parsed: ParsedInput, timeline: Timeline) -> int:
     return sum(_RESET_WORDS in line.own for line in parsed.lines[ready:end])
 
 
-def _mean_prompt(counted: Sequence[Counted]) -> float | None:
+def _mean_prompt(inputs: Sequence[ParsedInput], counted: Sequence[Counted]) -> float | None:
     """Prompt tokens a request: from metrics, else throughput by answered requests; None where not all are seen."""
-    limits = prefix_policy().limits
     tokens = requests = 0.0
     for item in counted:
         for metrics in item.metrics:
@@ -205,14 +213,14 @@ def _mean_prompt(counted: Sequence[Counted]) -> float | None:
             requests += metrics.last("request_prompt_tokens_count") or 0.0
     if requests >= 1:
         return tokens / requests
-    for item in counted:
-        last = max((engine.samples[-1].index for engine in item.engines if engine.samples), default=-1)
-        answered = [answer for answer in item.answers if answer.status == 200 and answer.posted]
-        if len(item.answers) >= limits.counted_requests:
-            return None
+    for number, item in enumerate(counted):
+        places = [sample.index for engine in item.engines for sample in engine.samples]
+        places += [answer.index for answer in item.answers]
+        if places and any(line.record.gap for line in inputs[number].lines[min(places) + 1 : max(places) + 1]):
+            return None  # the scan passes over most access lines of a busy server
         tokens += sum(sample.tokens for engine in item.engines for sample in engine.samples)
-        requests += sum(answer.index <= last + 1 for answer in answered)
-    return tokens / requests if requests >= 3 and tokens > 0 else None
+        requests += sum(answer.status == 200 and answer.posted for answer in item.answers)
+    return tokens / requests if requests >= _COUNTABLE and tokens > 0 else None
 
 
 def _judge(cache: PrefixCache, facts: Facts) -> None:
@@ -264,7 +272,10 @@ def _too_short(cache: PrefixCache, setting: Setting) -> bool:
         return False
     if setting.longest is not None and setting.longest <= setting.unit:
         return True
-    return cache.mean_prompt is not None and cache.mean_prompt < setting.unit
+    if cache.mean_prompt is not None:
+        return cache.mean_prompt < setting.unit
+    most = cache.busiest_period()
+    return most is not None and most < setting.unit
 
 
 def _judge_external(cache: PrefixCache, facts: Facts) -> None:
@@ -304,7 +315,7 @@ def _put(cache: PrefixCache, facts: Facts) -> None:
     numbers = {
         "unit": own.unit,
         "mean_prompt": round(cache.mean_prompt) if cache.mean_prompt else None,
-        "rate": max((reuse.peak for reuse in cache.engines), default=0.0),
+        "rate": max((reuse.best for reuse in cache.engines), default=0.0),
         "resets": cache.resets,
         "preemptions": sum(reuse.preemptions for reuse in cache.engines),
         "engines": len(cache.engines),

@@ -114,10 +114,12 @@ def find_setting(number: int, parsed: ParsedInput, timeline: Timeline, counted: 
         setting.value, setting.because = OFF_ON_PURPOSE, "models of this kind run without it"
     elif asked is True or (stated.dropped_at is not None and stated.asked):
         setting.value = OFF_BY_FEATURE
-        setting.at = stated.dropped_at or setting.at
+        if stated.dropped_at is not None:
+            setting.by, setting.at = "log", stated.dropped_at
         setting.because = "it was asked for, and dropped"
     elif asked is False:
         setting.value = OFF_BY_FLAG
+        setting.by = "flag"
         setting.at = stated.flags_at or facts.known.get(f"flags.{_FLAG}") or setting.at
         setting.because = "a launch argument switches it off"
     else:

@@ -51,6 +51,8 @@ def _input(cache: PrefixCache, setting: Setting) -> list[str]:
     parts = []
     if cache.mean_prompt is not None:
         parts.append(f"prompts have about {cache.mean_prompt:,.0f} tokens on average")
+    elif (most := cache.busiest_period()) is not None and setting.unit is not None and most < setting.unit:
+        parts.append(f"no prompt had more than about {most:,.0f} tokens, as no period between two lines had")
     if setting.longest is not None and setting.unit is not None and setting.longest <= setting.unit:
         parts.append(f"no prompt can be longer than {setting.longest:,} tokens (max_model_len)")
     if setting.unit is not None:
@@ -60,7 +62,7 @@ def _input(cache: PrefixCache, setting: Setting) -> list[str]:
 
 def _state(cache: PrefixCache, first: Reuse) -> str:
     text = (
-        f"State: {first.name} hit at most {first.peak:.1f} % while {first.tokens:,.0f} prompt tokens went through"
+        f"State: {first.name} hit at most {first.best:.1f} % while about {first.tokens:,.0f} prompt tokens went through"
         if first.verdict == "never"
         else f"State: {first.name} once hit {first.peak:.1f} %, then nothing for {first.tokens:,.0f} prompt tokens"
     )
@@ -78,5 +80,5 @@ def _routing(cache: PrefixCache) -> list[str]:
     told = [reuse for reuse in cache.engines if reuse.verdict is not None]
     if len(told) < 2:
         return []
-    rates = ", ".join(f"{reuse.name} {reuse.peak:.1f} %" for reuse in told[:6])
+    rates = ", ".join(f"{reuse.name} {reuse.best:.1f} %" for reuse in told[:6])
     return [f"Routing: {len(told)} engines, each with a cache of its own, best rates {rates}."]

@@ -207,6 +207,12 @@ class Report(_Model):
     checks: list[Check] = Field(default_factory=list)
     inputs: list[InputRef] = Field(default_factory=list)
 
+    @property
+    def accepted(self) -> bool:
+        """Whether all five rungs of the acceptance ladder hold: passed, or not applicable beyond the first."""
+        states = [step.state for step in self.acceptance]
+        return len(states) == 5 and states[0] == "passed" and set(states) <= {"passed", "not_applicable"}
+
     def to_text(self, *, color: bool = False, width: int = 100) -> str:
         """The report as plain text for a terminal of so many columns."""
         from k3triage.report.text import render_text

@@ -10,14 +10,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
-
 from k3triage.errors import RulePackError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from k3triage.model.conditions import check_condition
 from k3triage.model.enums import Decision, Layer
-from k3triage.rules.loader import ROOT, read_toml
 from k3triage.rules.schema import Date, Url
+from k3triage.rules.source import read_toml
 
-FOLDER = ROOT / "policies"
+FOLDER = Path(__file__).parent / "policies"
 
 
 def _compiles(pattern: str) -> str:
@@ -29,6 +29,7 @@ def _compiles(pattern: str) -> str:
 
 
 Regex = Annotated[str, AfterValidator(_compiles)]
+Condition = Annotated[str, AfterValidator(check_condition)]
 
 
 class _Strict(BaseModel):
@@ -44,7 +45,6 @@ class Limits(_Strict):
     good: float
     full: float
     period: float
-    counted_requests: int
 
 
 class Default(_Strict):
@@ -115,7 +115,7 @@ class Case(_Strict):
     layers: list[Layer] = Field(default_factory=list)
     seen: list[str] = Field(default_factory=list)
     least: int = 1
-    when: list[str] = Field(default_factory=list)
+    when: list[Condition] = Field(default_factory=list)
 
     def fits(self, cause: str, layer: Layer, seen: frozenset[str], holds: Callable[[str], bool | None]) -> bool:
         """Whether the entry applies to a verdict, the causes seen and the facts."""
