@@ -57,7 +57,16 @@ def sections(text: str) -> list[Section]:
         command, host = heading
         current = Section([], command, host or (current.host if command is not None else None))
         found.append(current)
+    for section in found:
+        _dedent(section)
     return [section for section in found if section.rows or section.command]
+
+
+def _dedent(section: Section) -> None:
+    """Takes off what all rows are indented by, as in a block of an issue or a chat."""
+    indent = min((len(row) - len(row.lstrip(" ")) for _, row in section.rows if row), default=0)
+    if indent:
+        section.rows = [(number, row[indent:]) for number, row in section.rows]
 
 
 def _heading(row: str) -> tuple[str | None, str | None] | None:
