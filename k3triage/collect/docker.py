@@ -35,7 +35,9 @@ def find_container(machine: Machine, name: str, timeout: float, now: float, *, r
     variables = environ.assignments(map(str, config.get("Env") or []))
     command = [str(container.get("Path") or ""), *map(str, container.get("Args") or [])]
     target.secrets = environ.secrets(variables) | argument_secrets(command)
-    target.since = seconds(state.get("StartedAt")) or seconds(container.get("Created"))
+    # After restarts of Docker's own, the fault may be that of an earlier start.
+    first = container.get("Created") if container.get("RestartCount") else state.get("StartedAt")
+    target.since = seconds(first) or seconds(container.get("Created"))
     target.elsewhere = _elsewhere(machine, timeout)
     target.gathered.append(made(target.at("env.txt"), "environment of the container", _nul(variables), "environ"))
     image_id = str(container.get("Image") or config.get("Image") or "")

@@ -3,14 +3,14 @@
 from k3triage.collect.steps import Step
 
 FOLDER = "host"
-_MARGIN = 3600
+_MARGIN = 60
 _QUERY = "--query-gpu=index,name,driver_version,memory.total,memory.used,pstate,ecc.errors.uncorrected.volatile.total"
 
 
 def host_steps(since: float | None = None) -> list[Step]:
-    """Steps for this host. since: start of what failed, in Unix seconds; kernel lines from an hour before it are taken.
+    """Steps for this host. since: start of what failed, in Unix seconds.
 
-    Older kernel lines are left out where the host can tell their age: a fault of last week is not that of today.
+    Kernel lines from before it are left out where the host can tell their age: a fault of last week is not today's.
     """
     rows: list[tuple[str, str, tuple[str, ...]]] = [
         ("nvidia-smi-topo.txt", "links between GPUs and NICs", ("nvidia-smi topo -m",)),

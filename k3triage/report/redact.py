@@ -29,7 +29,7 @@ _MODEL_WORD = re.compile(
 _STAND_IN = re.compile(r"\[?[A-Z]+(?:_[A-Z]+)+\]{0,2}$")
 # Values that give nothing away, and words with which a message goes on after the name of a setting.
 _HARMLESS = re.compile(
-    r"(?i)^(?:none|null|true|false|\*+|\[redacted\]|<[^<>]{0,40}>|\$\{?\w+\}?|-?\d{1,6}(?:\.\d+)?|\[\s*(?:none)?\s*\]?|"
+    r"(?i)^(?:none|null|true|false|\*+|\[redacted\]|<[^<>]{0,40}>|<set|\$\{?\w+\}?|-?\d{1,6}(?:\.\d+)?|\[\s*(?:none)?\s*\]?|"
     r"(?:expected|required|missing|invalid|not|is|was|are|must|may|cannot|could|failed|error|please|the|an?|to|for))$"
 )
 # A quoted string, also one cut off in the middle. The first two forms stand inside a string and are escaped there.
