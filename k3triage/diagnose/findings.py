@@ -33,6 +33,8 @@ STARTUP = frozenset(
         Phase.GRAPH_CAPTURE,
     }
 )
+# Rules up to this precedence know a kind of fault by its general shape, not the fault itself.
+_GENERAL = 25
 _LOUD = frozenset({"ERROR", "CRITICAL"})
 _QUIET = frozenset({"DEBUG", "INFO", "WARNING"})
 
@@ -238,7 +240,10 @@ def _tier(role: str, line: Line, block: TracebackBlock | None) -> int:
 
 
 def _weight(hit: Hit) -> int:
-    return {"root": 3, "suspect": 2, "cascade": 1}.get(hit.signature.role, 0)
+    """How much a hit says of a chain's cause; a rule that only knows the kind of fault says less than one that knows it."""
+    if hit.signature.role == "root":
+        return 3 if hit.signature.precedence <= _GENERAL else 4
+    return {"suspect": 2, "cascade": 1}.get(hit.signature.role, 0)
 
 
 def _frames_fit(pattern: str, raised: Raised | None) -> bool:
