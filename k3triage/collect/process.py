@@ -1,6 +1,7 @@
 """A plain process: read from /proc; nothing of its program is run."""
 
 import re
+from collections.abc import Sequence
 
 from k3triage.collect import environ
 from k3triage.collect.machine import Machine
@@ -9,7 +10,9 @@ from k3triage.collect.steps import LARGE, SMALL, Gathered, Step, absent, made
 from k3triage.collect.target import Target, launch_text
 from k3triage.report.redact import LineRedactor
 
-_SERVER = re.compile(r"(?:^|/)vllm$|^vllm\.entrypoints\.|^VLLM::|(?:^|/)api_server\.py$")
+_PROGRAM = re.compile(r"(?:^|/)vllm$|^VLLM::")
+_PYTHON = re.compile(r"(?:^|/)python[\d.]*$")
+_SCRIPT = re.compile(r"(?:^|/)vllm$|^vllm\.entrypoints\.|(?:^|/)api_server\.py$")
 _SITE = re.compile(r"(/\S*/(?:site|dist)-packages)/")
 _PACKAGE = re.compile(r"(?P<name>.+)-(?P<version>\d[^-]*)\.dist-info$")
 _UNIT = re.compile(r"/([\w@.:\\-]+\.service)(?:/|$)")
@@ -123,12 +126,18 @@ def candidates(machine: Machine) -> tuple[list[str], str | None]:
     for name in machine.names("/proc"):
         if name.isdigit():
             words = machine.read(f"/proc/{name}/cmdline", SMALL).data.decode("utf-8", "replace").split("\0")
-            # The first words are the interpreter and its options; further ones may be anything, as in `tail vllm`.
-            if any(_SERVER.search(word) for word in words[:4]) and "collect" not in words[:4]:
+            if _is_server(words):
                 found.append(int(name))
     parents = {pid: _parent(machine, pid) for pid in found}
     found = sorted(pid for pid in found if parents[pid] not in parents)
     return [str(pid) for pid in found], None if found else "no process looks like a vLLM server"
+
+
+def _is_server(words: Sequence[str]) -> bool:
+    """Whether a command line starts vLLM, by itself or through Python; `tail -f vllm` does not."""
+    if _PYTHON.search(words[0]):
+        return any(_SCRIPT.search(word) for word in words[1:4])
+    return _PROGRAM.search(words[0]) is not None
 
 
 def _parent(machine: Machine, pid: int) -> int:

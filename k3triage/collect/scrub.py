@@ -130,17 +130,17 @@ def _described(text: str) -> str:
     """`kubectl describe` without the values of variables and of options that hold secrets."""
     result: list[str] = []
     inside = -1
-    left = 0
+    left = option = 0
     for line in text.split("\n"):
         indent = len(_INDENT.match(line).group())  # type: ignore[union-attr]  # matches every line
         word = line.strip()
         if inside >= 0 and word and indent <= inside:
             inside = -1
-        if left and word and not word.startswith("-"):
+        if left and word and indent == option and not word.startswith("-"):
             left -= 1
             line = line[:indent] + HIDDEN
         else:
-            left = _values_of(word)
+            left, option = _values_of(word), indent
         if inside >= 0 and (variable := _VARIABLE.match(line)):
             value = variable["value"]
             if value and not value.startswith("<set to ") and not environ.may_show(variable["name"].strip(" :")):
