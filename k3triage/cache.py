@@ -49,6 +49,12 @@ def load_or_make(name: str, key: str, make: Callable[[], bytes]) -> bytes:
     return data
 
 
+def is_kept(name: str, key: str) -> bool:
+    """Whether an earlier run kept something under this key."""
+    path = _path(name, key)
+    return path is not None and path.is_file()
+
+
 def _path(name: str, key: str) -> Path | None:
     folder = cache_folder()
     if folder is None or not _private(folder):

@@ -1,5 +1,6 @@
 """Entry point: picks the command, and turns every error into a message and an exit code."""
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -23,12 +24,30 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code: 0 to 4 as `--help` lists them, 130 when interrupted."""
+def _lighten(options: argparse.Namespace) -> None:
+    """Leave pydantic out where the process only prints a page of text and has nothing of a user's to validate."""
+    if options.subcommand != "triage" or options.format != "text":
+        return
+    if options.follow or options.rules or options.redact or options.profile:
+        return
+    from k3triage.model import plain
+    from k3triage.rules.loader import is_compiled
+
+    if is_compiled():
+        plain.choose()
+
+
+def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
+    """Run one command line and return its exit code: 0 to 4 as `--help` lists them, 130 when interrupted.
+
+    alone: nothing else runs in this process, so that it may take the unchecked models (see `k3triage.model.plain`).
+    """
     words = list(sys.argv[1:] if argv is None else argv)
     _prepare_streams()
     try:
         options = parse(words)
+        if alone:
+            _lighten(options)
         code = import_module(COMMANDS[options.subcommand]).command(options)
         return int(code)
     except SystemExit as stop:  # argparse: help, version, wrong usage
@@ -51,4 +70,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run() -> None:
     """The `k3triage` command."""
-    sys.exit(main())
+    sys.exit(main(alone=True))

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from k3triage.model.base import BaseModel, ConfigDict, Field
 
 
 class State(StrEnum):

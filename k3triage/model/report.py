@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from k3triage.model.base import BaseModel, ConfigDict, Field
 from k3triage.model.checks import Check
 from k3triage.model.enums import Confidence, Decision, Layer, Outcome, Phase, Role, Status
 

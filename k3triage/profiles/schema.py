@@ -3,8 +3,7 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
-
+from k3triage.model.base import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from k3triage.model.checks import Group
 from k3triage.model.conditions import check_condition
 

@@ -2,8 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-
+from k3triage.model.base import BaseModel, ConfigDict, Field, model_validator
 from k3triage.model.enums import Layer
 from k3triage.rules.links import Over
 

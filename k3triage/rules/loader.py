@@ -2,7 +2,7 @@
 
 Reading several hundred TOML files takes half a second, so the compiled form is kept in the user's cache folder under a
 key of the files' names, sizes and times: one part for the shipped pack, one for each folder added, so that a change of
-a user's rule compiles that folder alone. Texts stay in their files.
+a user's rule compiles that folder alone. A wheel brings the compiled form of its own pack along (see `compiled`).
 """
 
 import functools
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from k3triage.cache import load_or_make
+from k3triage.cache import is_kept, load_or_make
 from k3triage.errors import RulePackError
 from k3triage.model.anchors import Anchor
+from k3triage.rules.compiled import Pages, pack_up, packaged, shipped_files, unpack
 from k3triage.rules.installed import installed_packs
 from k3triage.rules.links import thaw_links
 from k3triage.rules.pack import RULES_VERSION, CauseInfo, FrameRule, Marker, Pack, Signature
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from k3triage.rules.schema import Cause
 
 ROOT = Path(__file__).resolve().parent
-_FORMAT = "5"
+_FORMAT = "6"
 _FIELDS = (
     "role",
     "anchor",
@@ -60,8 +61,7 @@ def rule_files(place: Path) -> list[Path]:
 
 def read_cause(path: Path) -> "Cause":
     """A rule file, checked against the schema. RulePackError names the first thing that is wrong, and where."""
-    from pydantic import ValidationError
-
+    from k3triage.model.base import ValidationError
     from k3triage.rules.schema import FIELDS
 
     try:
@@ -72,8 +72,7 @@ def read_cause(path: Path) -> "Cause":
 
 def cause_problems(path: Path) -> Iterator[Problem]:
     """All that the schema says against a rule file. RulePackError where it is not even TOML."""
-    from pydantic import ValidationError
-
+    from k3triage.model.base import ValidationError
     from k3triage.rules.schema import FIELDS
 
     try:
@@ -88,10 +87,6 @@ def _checked(path: Path) -> "Cause":
     return Cause.model_validate(read_toml(path))
 
 
-def _read_page(path: str) -> "Cause":
-    return read_cause(Path(path))
-
-
 def load_pack(extra: Sequence[Path] = ()) -> Pack:
     """The shipped pack with those of installed distributions, and a user's rule folders or files added.
 
@@ -103,34 +98,66 @@ def load_pack(extra: Sequence[Path] = ()) -> Pack:
 
 @functools.lru_cache(maxsize=4)
 def _load(extra: tuple[str, ...]) -> Pack:
-    shipped = rule_files(ROOT / "causes")
-    markers = rule_files(ROOT / "markers")
-    data = _kept("pack", [*shipped, *markers, ROOT / "links.toml"], lambda: _compile_shipped(shipped, markers))
-    known = set(shipped)
+    data, texts = shipped_pack()
+    pages = Pages(texts)
+    data = {**data, "infos": [{**row, "file": f"{ROOT}/{row['file']}"} for row in data["infos"]]}
+    known = {row["file"] for row in data["infos"]}
     infos = {row["id"]: row for row in data["infos"]}
     for place in extra:
         # A part of the shipped pack may be named too, to check it alone.
-        own = [path for path in rule_files(Path(place)) if path not in known]
+        own = [path for path in rule_files(Path(place)) if str(path) not in known]
         if not own:
             continue
-        known.update(own)
-        more = _kept("rules", own, lambda own=own: _compile(own))  # type: ignore[misc]
+        known.update(map(str, own))
+        more, texts = _kept("rules", own, lambda own=own: _compile(own))  # type: ignore[misc]
+        pages.update(texts)
         for row in more["infos"]:
             _refuse_twice(infos, row)
         data["infos"] += more["infos"]
-        data["signatures"] += more["signatures"]
-    return _thaw(data)
+        data["signatures"] = data["signatures"] + more["signatures"]
+    return _thaw(data, pages)
 
 
-def _kept(name: str, files: Sequence[Path], make: Callable[[], dict[str, Any]]) -> Any:
-    key = "\n".join([_FORMAT, RULES_VERSION, *_stamps(files)])
-    return orjson.loads(load_or_make(name, key, lambda: orjson.dumps(make())))
+@functools.cache
+def shipped_pack() -> tuple[dict[str, Any], Pages]:
+    """The shipped pack in its compiled form, and its pages; files are named relative to the folder of this module."""
+    return packaged(ROOT, _listing()) or unpack(load_or_make("pack", _shipped_key(), compile_pack))
 
 
-def _stamps(paths: Sequence[Path]) -> Iterator[str]:
+def is_compiled() -> bool:
+    """Whether the shipped pack can be had without reading and checking all rule files."""
+    return packaged(ROOT, _listing()) is not None or is_kept("pack", _shipped_key())
+
+
+def compile_pack() -> bytes:
+    """The shipped pack compiled anew, as a wheel brings it along (behind `compiled.stamp`)."""
+    paths = [ROOT / name for name, _ in _listing()]
+    causes = [path for path in paths if path.is_relative_to(ROOT / "causes")]
+    return pack_up(*_compile_shipped(causes, [path for path in paths if path.is_relative_to(ROOT / "markers")]))
+
+
+@functools.cache
+def _listing() -> list[tuple[str, int]]:
+    return shipped_files(ROOT)
+
+
+@functools.cache
+def _shipped_key() -> str:
+    return _key([f"{ROOT}/{name}" for name, _ in _listing()])
+
+
+def _kept(
+    name: str, files: Sequence[Path], make: Callable[[], tuple[dict[str, Any], dict[str, bytes]]]
+) -> tuple[dict[str, Any], Pages]:
+    return unpack(load_or_make(name, _key([str(path) for path in files]), lambda: pack_up(*make())))
+
+
+def _key(paths: Sequence[str]) -> str:
+    stamps = [_FORMAT, RULES_VERSION]
     for path in paths:
         status = os.stat(path)  # noqa: PTH116 - Path.stat() costs twice as much and this runs at every start
-        yield f"{path}:{status.st_size}:{status.st_mtime_ns}"
+        stamps.append(f"{path}:{status.st_size}:{status.st_mtime_ns}")
+    return "\n".join(stamps)
 
 
 def _refuse_twice(infos: dict[str, dict[str, Any]], row: dict[str, Any]) -> None:
@@ -139,8 +166,10 @@ def _refuse_twice(infos: dict[str, dict[str, Any]], row: dict[str, Any]) -> None
         raise RulePackError(f"cause {row['id']} stands in two files: {other['file']} and {row['file']}")
 
 
-def _compile(causes: Sequence[Path]) -> dict[str, Any]:
+def _compile(causes: Sequence[Path], root: Path | None = None) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The compiled form of rule files and their pages as JSON by id; files are named relative to `root`."""
     infos: dict[str, dict[str, Any]] = {}
+    pages: dict[str, bytes] = {}
     signatures: list[dict[str, Any]] = []
     for path in causes:
         cause = read_cause(path)
@@ -152,33 +181,34 @@ def _compile(causes: Sequence[Path]) -> dict[str, Any]:
             "phase_is_fixed": cause.phase_is_fixed,
             "confidence": cause.confidence,
             "decision": cause.decision,
-            "file": str(path),
+            "file": str(path.relative_to(root) if root else path),
             "crash": cause.crash,
         }
         _refuse_twice(infos, row)
+        pages[cause.id] = cause.model_dump_json(exclude_defaults=True).encode()
         if cause.status == "retired":
             continue
         for index, signature in enumerate(cause.signature):
             entry = {name: getattr(signature, name) for name in _FIELDS}
             signatures.append({"cause": cause.id, "layer": str(cause.layer), "index": index, **entry})
-    return {"infos": list(infos.values()), "signatures": signatures}
+    return {"infos": list(infos.values()), "signatures": signatures}, pages
 
 
-def _compile_shipped(causes: Sequence[Path], markers: Sequence[Path]) -> dict[str, Any]:
+def _compile_shipped(causes: Sequence[Path], markers: Sequence[Path]) -> tuple[dict[str, Any], dict[str, bytes]]:
     tables: dict[str, list[dict[str, Any]]] = {"marker": [], "frame": [], "anchor": [], "common": []}
     for path in markers:
         content = read_toml(path)
         for name, table in tables.items():
             table.extend({key: value for key, value in row.items() if key != "note"} for row in content.get(name, []))
-    compiled = _compile(causes)
+    compiled, pages = _compile(causes, ROOT)
     links = read_links(ROOT / "links.toml", {row["id"] for row in compiled["infos"]})
-    return {**compiled, "links": links, **tables}
+    policies = {path.stem: read_toml(path) for path in sorted((ROOT / "policies").glob("*.toml"))}
+    return {**compiled, "links": links, "policies": policies, **tables}, pages
 
 
 def read_links(path: Path, causes: Collection[str]) -> dict[str, Any]:
     """The causal model, checked. RulePackError where it is not valid or names a cause that is not among `causes`."""
-    from pydantic import ValidationError
-
+    from k3triage.model.base import ValidationError
     from k3triage.rules.links_schema import LinksFile
 
     content = read_toml(path)
@@ -193,13 +223,16 @@ def read_links(path: Path, causes: Collection[str]) -> dict[str, Any]:
     return content
 
 
-def _thaw(data: dict[str, Any]) -> Pack:
+def _thaw(data: dict[str, Any], pages: Pages) -> Pack:
+    def page(cause: str) -> "Cause":
+        from k3triage.rules.schema import Cause
+
+        return Cause.model_validate(orjson.loads(pages[cause]))
+
     signatures = []
     for row in data["signatures"]:
-        for name in ("levels", "phases", "needs", "unless"):
-            row[name] = tuple(row[name])
-        row["anchor"] = row["anchor"] or ""
-        signatures.append(Signature(**row))
+        more = {name: tuple(row[name]) for name in ("levels", "phases", "needs", "unless")}
+        signatures.append(Signature(**{**row, **more, "anchor": row["anchor"] or ""}))
     return Pack(
         version=RULES_VERSION,
         signatures=signatures,
@@ -208,6 +241,6 @@ def _thaw(data: dict[str, Any]) -> Pack:
         frames=sorted((FrameRule(**row) for row in data["frame"]), key=lambda frame: -frame.priority),
         generic_anchors=[Anchor(row["literal"].encode("ascii"), row["kind"], False) for row in data["anchor"]],
         common=frozenset(row["literal"] for row in data["common"]),
-        pages=functools.lru_cache(maxsize=1024)(_read_page),
+        pages=functools.lru_cache(maxsize=1024)(page),
         links=thaw_links(data["links"]),
     )

@@ -40,6 +40,11 @@ class Signature:
     precedence: int = 50
     _search: Callable[[str], re.Match[str] | None] | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def conditional(self) -> bool:
+        """Whether more than the line itself decides if it holds."""
+        return bool(self.frames or self.phases or self.needs or self.unless)
+
     def search(self, text: str) -> re.Match[str] | None:
         """First match of the pattern in the program's own words of a line; the anchor's where there is no pattern."""
         if self._search is None:
@@ -108,7 +113,7 @@ class Pack:
 
     def page(self, cause: str) -> Any:
         """The whole rule file of a cause (`schema.Cause`); KeyError for an id that the pack does not have."""
-        return self.pages(self.infos[cause].file)
+        return self.pages(self.infos[cause].id)
 
     def causes(self) -> list[Any]:
         """Every rule file, by id."""

@@ -1,23 +1,22 @@
 """Judgements that are no causes, as data: defaults of the prefix cache, the acceptance ladder, the road back.
 
-Each is a file of `policies/`, read and checked when it is first asked for.
+Each is a file of `policies/`, compiled with the pack and checked when it is first asked for.
 """
 
 import functools
 import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from k3triage.errors import RulePackError
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from k3triage.model.base import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from k3triage.model.conditions import check_condition
 from k3triage.model.enums import Decision, Layer
+from k3triage.rules.loader import ROOT, shipped_pack
 from k3triage.rules.schema import Date, Url
-from k3triage.rules.source import read_toml
 
-FOLDER = Path(__file__).parent / "policies"
+FOLDER = ROOT / "policies"
 
 
 def _compiles(pattern: str) -> str:
@@ -158,8 +157,8 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def _read(name: str, model: type[_Model]) -> _Model:
-    path: Path = FOLDER / name
-    content: dict[str, Any] = read_toml(path)
+    path = FOLDER / name
+    content: dict[str, Any] = shipped_pack()[0]["policies"][path.stem]
     try:
         return model.model_validate(content)
     except ValidationError as error:

@@ -3,8 +3,7 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
-
+from k3triage.model.base import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from k3triage.model.enums import Decision, Layer, Phase
 from k3triage.rules.source import PatternError
 
