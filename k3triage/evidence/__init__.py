@@ -54,6 +54,14 @@ HINTS: Mapping[str, tuple[bytes, ...]] = MappingProxyType(
         "interfaces": (b": <", b"mtu "),
         "rdma": (b"hca_id:", b"CA '", b"No IB devices found", b"Failed to get IB devices list"),
         "libraries": (b" => ", b"libs found in cache"),
+        "launch_command": (
+            b"docker run",
+            b"podman run",
+            b"nerdctl run",
+            b"vllm serve",
+            b"vllm.entrypoints",
+            b"command: ",
+        ),
         "limits": (b"max locked memory", b"open files", b"Mounted on", b"Mem:"),
     }
 )
@@ -62,6 +70,7 @@ _SMALL = 4096
 # What tells an output from a log that only mentions the same words. "\n" stands for the start of a line.
 # fmt: off
 _TELLING = (
+    b"vllm serve ", b"docker run ", b"podman run ", b"nerdctl run ", b"-m vllm.entrypoints.", b"\ncommand: ",
     b"| NVIDIA-SMI ", b"NVSMI LOG", b" (UUID: ", b"CPU Affinity", b"NVIDIA-SMI has failed", b"NVIDIA-SMI couldn't",
     b"Failed to initialize NVML", b"No devices were found", b"device handle for GPU", b"GPU requires reset",
     b"nvidia-smi", b'"RepoTags"', b'"RepoDigests"', b'"HostConfig"', b'"OOMKilled"', b"No such image",

@@ -1,5 +1,6 @@
 """Joins the facts of all evidence inputs into one picture: one value a name, GPUs counted over hosts."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,8 @@ _FIRST = frozenset({"gpu_fault", "nvml_fault", "image_missing", "rdma_absent", "
 _MANY = frozenset(
     {"gpu", "module", "modules_listed", "interface", "rdma_port", "library", "disk", "package", "gpu_process", "nic"}
 )
+_ARCHIVE = re.compile(r"(.{1,4000}?\.(?:tgz|zip|tar(?:\.\w{2,4})?))/")
+_PARTS = re.compile(r"(.{0,4000}/|)(?:host|container|(?:docker|pod|process)-[^/]{1,200})/[^/]+$")
 _PEERMEM = ("nvidia_peermem", "nv_peer_mem")
 
 
@@ -58,13 +61,22 @@ def _hosts(facts: Iterable[EvidenceFact]) -> dict[str, list[EvidenceFact]]:
     """GPUs by host. The same host printed by several commands or twice by one counts once, by UUID or index."""
     hosts: dict[str, dict[str, list[EvidenceFact]]] = {}
     for fact in facts:
-        hosts.setdefault(fact.host or fact.source, {}).setdefault(fact.kind, []).append(fact)
+        hosts.setdefault(fact.host or _host_of(fact.source), {}).setdefault(fact.kind, []).append(fact)
     best: dict[str, list[EvidenceFact]] = {}
     for host, kinds in hosts.items():
         best[host] = max(
             (_distinct(listed) for listed in kinds.values()), key=lambda chosen: (len(chosen), _told(chosen))
         )
     return best
+
+
+def _host_of(source: str) -> str:
+    """The host that an input is about: a bundle is of one, and so are the folders that it holds."""
+    archive = _ARCHIVE.match(source)
+    if archive is not None:
+        return archive.group(1)
+    part = _PARTS.match(source)
+    return part.group(1) if part is not None else source
 
 
 def _told(facts: Sequence[EvidenceFact]) -> int:

@@ -33,7 +33,7 @@ def serves(words: Sequence[str]) -> bool:
 def flags(words: Sequence[str]) -> dict[str, Any]:
     """Flags of a `vllm serve` command: "--enable-x" is True, "--no-enable-x" False, numbers and JSON are read."""
     if len(words) <= 3 and any("vllm" in word and " " in word for word in words):  # bash -c "vllm serve ..."
-        words = _split(next(word for word in words if "vllm" in word and " " in word))
+        words = split(next(word for word in words if "vllm" in word and " " in word))
     found: dict[str, Any] = {}
     position = 0
     words = list(words)[:2000]
@@ -62,7 +62,8 @@ def flags(words: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _split(text: str) -> list[str]:
+def split(text: str) -> list[str]:
+    """Words of a command as a shell would see them; by blanks where its quotes do not close."""
     try:
         return shlex.split(text, comments=True)
     except ValueError:

@@ -1,5 +1,9 @@
 """Several outputs, one picture."""
 
+import pytest
+
+from k3triage.evidence import read_evidence
+from k3triage.evidence.combine import combine
 from tests.evidence.helpers import picture
 
 
@@ -25,6 +29,21 @@ def test_the_same_node_twice_counts_once() -> None:
 def test_two_commands_of_one_node_count_once() -> None:
     found = picture(listing(1, 8), query(8))
     assert found["gpu_count"] == 8
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "count"),
+    [
+        ("b.tar.gz/host/nvidia-smi.txt", "b.tar.gz/docker-k3/nvidia-smi.txt", 4),
+        ("a.tar.gz/host/nvidia-smi.txt", "b.tar.gz/host/nvidia-smi.txt", 8),
+        ("bundle/host/nvidia-smi.txt", "bundle/docker-k3/nvidia-smi.txt", 4),
+        ("host/smi.txt", "container/smi.txt", 4),
+        ("a/smi.txt", "b/smi.txt", 8),
+    ],
+)
+def test_host_and_container_of_a_bundle_are_one_node(one: str, other: str, count: int) -> None:
+    found = combine([fact for name in (one, other) for fact in read_evidence(name, query(4))])
+    assert found["gpu_count"].value == count
 
 
 def test_nodes_told_apart_by_prompts() -> None:

@@ -212,3 +212,42 @@ def test_several_outputs_in_one_file() -> None:
         (9, "nvcc"),
     ]
     assert found[0].host == "gpu7" and picture(text)["modules"] == {"nvidia", "nvidia_uvm"}
+
+
+SCRIPT = """
+    #!/bin/bash
+    docker run --rm --gpus all --ipc=host -v /data/models:/models -p 8000:8000 \\
+      -e NCCL_DEBUG=INFO -e HF_TOKEN=hf_secret --shm-size 16g \\
+      vllm/vllm-openai:kimi-k3 moonshotai/Kimi-K3 \\
+      --tensor-parallel-size 8 --gpu-memory-utilization 0.95 \\
+      --attention-config '{"mla_prefill_backend": "flashinfer"}' --enable-prefix-caching
+    echo done
+"""
+
+
+def test_launch_script() -> None:
+    found = {fact.name: (fact.line, fact.value) for fact in facts(SCRIPT)}
+    assert found["image"] == (2, "vllm/vllm-openai:kimi-k3") and found["env.NCCL_DEBUG"] == (2, "INFO")
+    assert found["flags.model"] == (2, "moonshotai/Kimi-K3") and found["flags.tensor_parallel_size"] == (2, 8)
+    assert found["flags.gpu_memory_utilization"] == (2, 0.95) and found["flags.enable_prefix_caching"] == (2, True)
+    assert found["flags.attention_config"] == (2, {"mla_prefill_backend": "flashinfer"})
+    assert found["shm_size"] == (2, 16 << 30) and found["ipc_mode"] == (2, "host")
+    assert "flags.port" not in found and not any("secret" in str(value) for value in found.values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "root@n1:~# vllm serve moonshotai/Kimi-K3 -tp 8\nINFO 11-18 09:00:00 [x.py:1] start\n",
+        "CUDA_VISIBLE_DEVICES=0,1 vllm serve moonshotai/Kimi-K3 --tensor-parallel-size=8\n",
+        "container: k3\nimage: vllm/vllm-openai:kimi-k3\ncommand: vllm serve moonshotai/Kimi-K3 --tensor-parallel-size 8\n",
+        "python3 -m vllm.entrypoints.openai.api_server --model moonshotai/Kimi-K3 --tensor-parallel-size 8\n",
+    ],
+)
+def test_launch_commands(text: str) -> None:
+    assert named(text, "flags.model") == ["moonshotai/Kimi-K3"] and named(text, "flags.tensor_parallel_size") == [8]
+
+
+def test_other_containers_are_no_launch() -> None:
+    assert named("docker run --rm alpine:3.20 sh -c 'vllm-bench serve'\n", "launch") == []
+    assert named("vllm serve is what you want, see the docs\n", "flags.tensor_parallel_size") == []
