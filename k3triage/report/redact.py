@@ -40,7 +40,7 @@ _STRING = (
 )
 _STRINGS = rf"[\[(]\s{{0,4}}{_STRING}(?:\s{{0,4}},\s{{0,4}}{_STRING})*+\s{{0,4}}[\])]?"
 _SEP = r"\\{0,3}[\"']?\s{0,4}[=:]\s{0,4}"
-_WORD = r"[^\s\"'\\|&;<>-][^\s\"'\\]*"
+_WORD = r"[^\s\"'\\|&;<>\[-][^\s\"'\\]*"
 _PAIR = re.compile(
     rf"(?i)(?P<name>(?<![\w.-])[\w.-]{{0,64}}?{_SECRET_NAME})(?P<sep>{_SEP})"
     rf"(?P<value>\[redacted\]|{_STRINGS}|{_STRING}|[^\s\"',;)}}\]\\]+)"

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from k3triage.report.redact import HIDDEN, redact_report, redact_text
+from k3triage.report import redact
+from k3triage.report.redact import HIDDEN, LineRedactor, redact_report, redact_text
 from tests.report.conftest import anomaly, build, verdict
 
 SECRETS = [
@@ -29,6 +30,28 @@ SECRETS = [
     ("Received request cmpl-2: prompt: 'cut off in the midd", "midd"),
     ('{"messages": [{"role": "user", "content": "my diary"}]}', "diary"),
     ("prompt_token_ids: [11, 22, 33], lora_request: None", "22"),
+    ("output_token_ids: (44, 55), finish_reason: stop", "55"),
+    ("SequenceData(prompt_token_ids=array('l', [66, 77]))", "77"),
+    ("non-default args: {'api_key': ['first-key-1', 'second-key-2'], 'port': 1}", "second-key-2"),
+    ("Namespace(api_key=['first-key-1', 'second-key-2'], port=1)", "second-key-2"),
+    ("vllm serve m --api-key first-key-1 second-key-2 --port 1", "second-key-2"),
+    ('"cmd": ["serve", "--api-key", "first-key-1", "second-key-2", "--port"]', "second-key-2"),
+    ("['--hf-token', 'plain-token-9']", "plain-token-9"),
+    (r'{"log": "body {\"api_key\": \"first-key-1\"}"}', "first-key-1"),
+    (r'{"log": "body {\"content\": \"my \\\"dear\\\" diary\"}"}', "diary"),
+    ("Generated response chatcmpl-1: output: 'dear diary', output_token_ids: [1]", "diary"),
+    ("{'type': 'text', 'text': 'my diary'}", "diary"),
+    ("prompt: ['one diary', 'two diary'], params: SamplingParams(n=1)", "two diary"),
+    ('{"tool_calls": [{"function": {"arguments": "{\\"where\\": \\"diary\\"}"}}]}', "diary"),
+    ("image_url: data:image/png;base64,iVBORw0KGgoAAAA done", "iVBORw0KGgo"),
+    ("curl -u bob:hunter22 https://x.example", "hunter22"),
+    ("git clone https://abcdefghij0123456789@git.example/x", "abcdefghij0123456789"),
+    ('{"auths": {"r.example": {"auth": "Ym9iOmh1bnRlcjIy"}}}', "Ym9iOmh1bnRlcjIy"),
+    ("Set-Cookie: session=abc123def; Path=/", "abc123def"),
+    ("DB_PASS=hunter22", "hunter22"),
+    ("posting to https://hooks.slack.com/services/T0AB/B0CD/e5f6g7h8", "e5f6g7h8"),
+    ("docker login with dckr_pat_abcdefghijklmnopqrstuvwx", "abcdefghijklmnopqrstuvwx"),
+    ("groq gsk_abcdefghijklmnopqrstuvwx0123", "abcdefghijklmnopqrstuvwx0123"),
 ]
 HARMLESS = [
     "max_tokens=4096, prompt_tokens: 12, max_num_batched_tokens=8192",
@@ -41,6 +64,14 @@ HARMLESS = [
     "docker pull nvcr.io/nvidia/vllm@sha256:0123456789abcdef",
     "tcp://127.0.0.1:47113 rank 0 at 10.0.0.4:29500",
     "KeyError: 'model.layers.0.mlp.key'",
+    'File "/opt/venv/lib/python3.12/site-packages/huggingface_hub/utils/_http.py", line 4, in hf_raise_for_status',
+    "vllm: error: argument --api-key: expected at least one argument",
+    "usage: vllm serve [--api-key API_KEY] [--hf-token [HF_TOKEN]]",
+    "sudo: user : PWD=/home/user/run ; COMMAND=/usr/bin/dmesg",
+    "HF_TOKEN:    <set to the key 'token' in secret 'hf'>  Optional: false",
+    "docker run -u 1000:1000 --shm-size 8g image",
+    "Avg prompt throughput: 1203.4 tokens/s, Prefix cache hit rate: 0.0%",
+    '{"prompt": "", "messages": []}',
 ]
 
 
@@ -53,6 +84,34 @@ def test_secrets_and_prompts_go(text: str, secret: str) -> None:
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_a_diagnosis_needs_stays(text: str) -> None:
     assert redact_text(text) == text
+
+
+@pytest.mark.parametrize("text", [text for text, _ in SECRETS] + HARMLESS)
+def test_what_was_redacted_stays_as_it_is(text: str) -> None:
+    once = redact_text(text)
+    assert redact_text(once) == once
+
+
+@given(st.lists(st.sampled_from([*(text for text, _ in SECRETS), *HARMLESS, "\n", " ", "x"]), max_size=3))
+def test_hints_hide_no_pattern(parts: list[str]) -> None:
+    text = "".join(parts)
+    hints = [*redact._PROMPT_HINTS, *redact._PAIR_HINTS, "_ids", *(hint for row in redact._SHAPES for hint in row[0])]
+    assert redact_text(text) == redact._redact(text, " ".join(hints))
+
+
+def test_keys_over_several_lines_and_known_values_go() -> None:
+    body = "MIIEowIBAAKCAQEA7bq9Zr3kVtG5xYpLwS0nQeUcJhRmTfDa8b+K2sNvXy1oEgHi"
+    text = f"start\n-----BEGIN PRIVATE KEY-----\n{body}\n(pid=1) {body}\nshort==\n-----END PRIVATE KEY-----\nsession of Zebra-41-night\n"
+    redactor = LineRedactor(["Zebra-41-night", "vllm", "server-name", "8000"])
+    hidden = redactor.text(text + "vllm server-name 8000 stays")
+    assert body not in hidden and "short==" not in hidden and "Zebra" not in hidden
+    assert hidden.endswith("\nvllm server-name 8000 stays") and hidden.startswith("start\n") and "(pid=1)" in hidden
+    assert hidden.count("\n") == text.count("\n")
+    assert redactor.text("-----BEGIN PRIVATE KEY-----\n") and redactor.text(f"{body} ends") == f"{body} ends"
+
+
+def test_known_values_go_in_their_quoted_form_too() -> None:
+    assert "p%40ss" not in LineRedactor(["p@ss-word/1"]).text("https://x/?q=p%40ss-word%2F1")
 
 
 def test_what_surrounds_a_prompt_stays() -> None:
@@ -74,7 +133,25 @@ def test_redacting_twice_changes_nothing_more(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["a", "token", "token=", "a.", "x@", "prompt: '", "\\'", "--api-key ", "://", "eyJ", "a-b_", "1:"]
+    "unit",
+    [
+        "a",
+        "token",
+        "token=",
+        "a.",
+        "x@",
+        "prompt: '",
+        "\\'",
+        '\\\\"',
+        "prompt: ['a', ",
+        "'--token', ",
+        "--api-key ",
+        "--api-key k ",
+        "://",
+        "eyJ",
+        "a-b_",
+        "1:",
+    ],
 )
 def test_long_lines_take_linear_time(unit: str) -> None:
     start = time.perf_counter()
