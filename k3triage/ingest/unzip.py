@@ -19,7 +19,8 @@ from k3triage.ingest.spool import (
 )
 
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
-_FAULTS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error, lzma.LZMAError)
+# RuntimeError: also an unknown kind of compression.
+_FAULTS = (zipfile.BadZipFile, RuntimeError, EOFError, ValueError, zlib.error, lzma.LZMAError)
 _ENCRYPTED = 1
 
 
