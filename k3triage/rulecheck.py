@@ -4,7 +4,6 @@ An example must be won by its own cause against the whole pack; a look-alike mus
 so they may carry the headers and prefixes that a real log has.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from k3triage.diagnose import diagnose
 from k3triage.errors import RulePackError
 from k3triage.model.conditions import FACTS, check_condition, is_fact_name
 from k3triage.model.enums import Phase
+from k3triage.model.lazy import lazy
 from k3triage.model.records import RawLine
 from k3triage.pipeline import parse_lines
 from k3triage.rules.loader import cause_problems, load_pack, rule_files
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from k3triage.rules.schema import Cause, Example, Lookalike
 
 # What `k3triage rules new` leaves to a person.
-_TODO = re.compile(r"\bTODO\b|\b1970-01-01\b")
+_TODO = lazy(r"\bTODO\b|\b1970-01-01\b")
 # Roles that a verdict can rest on.
 TELLING = frozenset({"root", "suspect", "advisory"})
 # One line of each phase, put before an example that names a phase.

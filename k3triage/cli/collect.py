@@ -15,10 +15,11 @@ from k3triage.cli.terminal import Progress, message
 from k3triage.collect.gather import Summary, Wanted, collect
 from k3triage.collect.machine import LocalMachine
 from k3triage.errors import UsageError
+from k3triage.model.lazy import lazy
 
 NOT_FOUND = 3
-_CONTAINER = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
-_POD = re.compile(r"(?:[a-z0-9][a-z0-9.-]*/)?[a-z0-9][a-z0-9.-]*", re.ASCII)
+_CONTAINER = lazy(r"[A-Za-z0-9][\w.-]*", re.ASCII)
+_POD = lazy(r"(?:[a-z0-9][a-z0-9.-]*/)?[a-z0-9][a-z0-9.-]*", re.ASCII)
 _SHOWN = 8
 _LONGEST = 100
 

@@ -4,21 +4,22 @@ import re
 from dataclasses import dataclass
 
 from k3triage.errors import UsageError
+from k3triage.model.lazy import lazy
 from k3triage.report.clean import clean
 from k3triage.report.redact import redact_text
 
 _LONGEST = 2000
-_PREFIX = re.compile(
+_PREFIX = lazy(
     r"^(?:\([A-Za-z_]\w{0,40}(?: [\w=.: -]{1,80})?\)\s*|\[rank\s?\d+\]:?\s*|"
     r"(?:ERROR|WARNING|INFO|CRITICAL|DEBUG) \d\d-\d\d [\d:.]{8,15} \[[^\]]{1,80}\]\s*|"
     r"\d{4}-\d\d-\d\d[T ][\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)?\s*|\S{1,80}:\d+:\d+ \[\d+\] (?:NCCL )?)"
 )
 # What changes from run to run: quoted values, paths, addresses, hexadecimal, numbers with their units.
-_VARIES = re.compile(
+_VARIES = lazy(
     r"\"[^\"]*\"|'[^']*'|`[^`]*`|<[^>]*>|(?:/[\w.@+-]+){2,}/?|\b[\w-]+(?:\.[\w-]+)*:\d+\b|\b0x[0-9a-fA-F]+\b|"
     r"\b[0-9a-f]{8,}\b|\b\d[\d.,:]*\b|[\\\"'\t]"
 )
-_EXCEPTION = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning): ")
+_EXCEPTION = lazy(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning): ")
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,15 @@ from k3triage.collect.machine import Machine
 from k3triage.collect.scrub import argument_secrets, hide_arguments
 from k3triage.collect.steps import LARGE, SMALL, Gathered, Step, absent, made
 from k3triage.collect.target import Target, launch_text
+from k3triage.model.lazy import lazy
 from k3triage.report.redact import LineRedactor
 
-_PROGRAM = re.compile(r"(?:^|/)vllm$|^VLLM::")
-_PYTHON = re.compile(r"(?:^|/)python[\d.]*$")
-_SCRIPT = re.compile(r"(?:^|/)vllm$|^vllm\.entrypoints\.|(?:^|/)api_server\.py$")
-_SITE = re.compile(r"(/\S*/(?:site|dist)-packages)/")
-_PACKAGE = re.compile(r"(?P<name>.+)-(?P<version>\d[^-]*)\.dist-info$")
-_UNIT = re.compile(r"/([\w@.:\\-]+\.service)(?:/|$)")
+_PROGRAM = lazy(r"(?:^|/)vllm$|^VLLM::")
+_PYTHON = lazy(r"(?:^|/)python[\d.]*$")
+_SCRIPT = lazy(r"(?:^|/)vllm$|^vllm\.entrypoints\.|(?:^|/)api_server\.py$")
+_SITE = lazy(r"(/\S*/(?:site|dist)-packages)/")
+_PACKAGE = lazy(r"(?P<name>.+)-(?P<version>\d[^-]*)\.dist-info$")
+_UNIT = lazy(r"/([\w@.:\\-]+\.service)(?:/|$)")
 # The kernel counts a process' start in these ticks on every architecture that vLLM runs on.
 _TICKS = 100
 _START = 19

@@ -1,13 +1,13 @@
 """What may go into a bundle: each kind of output without secrets, prompts and values of unknown variables."""
 
 import json
-import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from k3triage.collect import environ
+from k3triage.model.lazy import lazy
 from k3triage.report.redact import HIDDEN, LineRedactor, is_secret_name
 
 Shape = Literal["text", "json", "environ", "describe", "version"]
@@ -15,9 +15,9 @@ Shape = Literal["text", "json", "environ", "describe", "version"]
 
 # A copy of the whole manifest with all values, which kubectl keeps beside the object.
 _COPIES = frozenset(("kubectl.kubernetes.io/last-applied-configuration",))
-_ENVIRONMENT = re.compile(r"(?P<indent>\s*)Environment:\s*$")
-_VARIABLE = re.compile(r"(?P<name>\s+[^\s:]{1,256}:)(?P<gap>\s*)(?P<value>.*)$")
-_INDENT = re.compile(r"\s*")
+_ENVIRONMENT = lazy(r"(?P<indent>\s*)Environment:\s*$")
+_VARIABLE = lazy(r"(?P<name>\s+[^\s:]{1,256}:)(?P<gap>\s*)(?P<value>.*)$")
+_INDENT = lazy(r"\s*")
 
 
 @dataclass(frozen=True, slots=True)

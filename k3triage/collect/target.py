@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Literal
 
 from k3triage.collect.steps import Gathered, Step
+from k3triage.model.lazy import lazy
 
 Kind = Literal["container", "pod", "process"]
-VLLM = re.compile(r"(?i)vllm|kimi[-_]?k[23]|/nim/|dynamo")
+VLLM = lazy(r"(?i)vllm|kimi[-_]?k[23]|/nim/|dynamo")
 """Names of images and commands behind which a vLLM server may stand."""
 
 

@@ -1,19 +1,19 @@
 """Missing witnesses: ranks that fell silent, ranks and nodes that the others point to but no input holds."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.parsed import Finding, ParsedInput
 from k3triage.diagnose.timeline import Timeline, line_clocks
+from k3triage.model.lazy import lazy
 from k3triage.model.report import Missing
 
-_PEER = re.compile(
+_PEER = lazy(
     r"(?:peer|from|to|remote|address of|connect to) \(?(?:\[(?:::ffff:)?)?((?:\d{1,3}\.){3}\d{1,3})\b"
     r"|remote=\[?(?:::ffff:)?((?:\d{1,3}\.){3}\d{1,3})\b|Socket\w*\(.{0,120}?remote=\[([\w.-]+)\]"
 )
-_FROM_RANK = re.compile(
+_FROM_RANK = lazy(
     r"\b(?:from|to|for|waiting for|key '?\w*/?) ?rank (\d{1,6})\b"
     r"|\b[Rr]ank (\d{1,6}) (?:failed to|did not|never|timed out)"
     r"|Ranks? (\d{1,6}(?:, ?\d{1,6}){0,63}) failed to pass"

@@ -5,16 +5,16 @@ communicator's initialisation, the assignment of ranks. Such a line often has no
 between the clocks before and after it, so each shared event gives an interval for the difference.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.parsed import ParsedInput
 from k3triage.diagnose.timeline import Timeline
+from k3triage.model.lazy import lazy
 
-_COMPLETE = re.compile(r"\bcommId (0x[0-9a-f]+) - Init COMPLETE")
-_ASSIGNED = re.compile(r"\brank \d+ in world size (\d+) is assigned as ")
+_COMPLETE = lazy(r"\bcommId (0x[0-9a-f]+) - Init COMPLETE")
+_ASSIGNED = lazy(r"\brank \d+ in world size (\d+) is assigned as ")
 _YEAR = 366 * 86400.0
 # Seconds that lie between the same event's lines on two nodes, and below which clocks count as equal.
 _SLACK = 2.0

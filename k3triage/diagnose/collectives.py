@@ -5,17 +5,17 @@ these tell a mismatch (same number, other operation or size) and a straggler (on
 from a peer that crashed.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.parsed import Finding, ParsedInput
 from k3triage.grammar.sentences import collective
+from k3triage.model.lazy import lazy
 from k3triage.rules.pack import Pack
 
-_DUMP = re.compile(r"Last enqueued NCCL work: (-?\d{1,18}), last completed NCCL work: (-?\d{1,18})")
-_GROUP = re.compile(r"\[PG (?:ID )?(\S{1,20}) PG GUID (\S{1,60}) Rank \d+\]")
+_DUMP = lazy(r"Last enqueued NCCL work: (-?\d{1,18}), last completed NCCL work: (-?\d{1,18})")
+_GROUP = lazy(r"\[PG (?:ID )?(\S{1,20}) PG GUID (\S{1,60}) Rank \d+\]")
 # Operations that two ranks of one sequence may run with other sizes, or other halves of.
 _PAIRED = frozenset({"SEND", "RECV", "COALESCED", "UNKNOWN", "SCATTER", "GATHER"})
 Shape = tuple[str, int]

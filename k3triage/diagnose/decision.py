@@ -8,6 +8,7 @@ from k3triage.diagnose.facts import Facts
 from k3triage.diagnose.parsed import ParsedInput
 from k3triage.model.enums import Decision, Role, Status
 from k3triage.model.evidence import EvidenceFact
+from k3triage.model.lazy import lazy
 from k3triage.model.report import Avoid, Report, Verdict
 from k3triage.rules.policy import DecisionPolicy, Road, decision_policy
 
@@ -18,7 +19,7 @@ _LENGTH = {
     Decision.USE_VERIFIED_ENVIRONMENT: 2,
 }
 _BESIDE = (Role.BENIGN, Role.CONTEXT, Role.RECOVERED)
-_WHEEL = re.compile(r"-cu(1[1-9])$")
+_WHEEL = lazy(r"-cu(1[1-9])$")
 _REASONS = 3
 
 

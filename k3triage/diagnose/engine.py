@@ -1,6 +1,5 @@
 """The diagnosis as a whole: from parsed inputs to a Report."""
 
-import re
 from collections.abc import Sequence
 
 from k3triage.diagnose.acceptance import climb
@@ -20,14 +19,16 @@ from k3triage.diagnose.settled import settle
 from k3triage.diagnose.timeline import build_timeline, share_readiness
 from k3triage.diagnose.verdict import compose
 from k3triage.model.enums import Phase
+from k3triage.model.lazy import lazy
 from k3triage.model.records import Line
 from k3triage.model.report import Report
 from k3triage.rules.match import Matches, match
 from k3triage.rules.pack import Pack
 
-_PYTHON_WARNING = re.compile(r"\.py:\d+: \w*Warning: ")
+_PYTHON_WARNING = lazy(r"\.py:\d+: \w*Warning: ")
 _QUIET = ("DEBUG", "INFO", "WARNING")
 _TROUBLE = ("root", "suspect", "cascade")
+_HARMLESS = ("benign", "context")
 
 
 def diagnose(inputs: Sequence[ParsedInput], pack: Pack, profile: str | None = None) -> Report:
@@ -49,12 +50,12 @@ def diagnose(inputs: Sequence[ParsedInput], pack: Pack, profile: str | None = No
         share_readiness(timelines)
     facts = gather(inputs)
     add_evidence(facts, inputs)
+    cache = assess(inputs, timelines, facts)
     findings: list[Finding] = []
     for number, parsed in enumerate(inputs):
         mine = FindingBuilder(number, parsed, matches[number], timelines[number], pack, facts).build()
         settle(mine, matches[number])
         findings.extend(mine)
-    cache = assess(inputs, timelines, facts)
     attempts = [attempt for timeline in timelines for attempt in timeline.attempts]
     if cache.served or any(attempt.ready is not None or attempt.progress for attempt in attempts):
         findings.extend(_advisories(facts, pack))
@@ -76,18 +77,21 @@ def diagnose(inputs: Sequence[ParsedInput], pack: Pack, profile: str | None = No
 def _trouble(parsed: ParsedInput, matches: Matches) -> set[int]:
     """Lines that show a failure whatever the phase: tracebacks, and loud hits on roots, suspects and cascades."""
     identity = {id(line): index for index, line in enumerate(parsed.lines)}
-    trouble = {
-        index
-        for index, hits in matches.hits.items()
-        if max(hits, key=lambda hit: hit.rank).signature.role in _TROUBLE and _is_loud(parsed.lines[index])
-    }
+    trouble: set[int] = set()
+    harmless: set[int] = set()
+    for index, hits in matches.hits.items():
+        # What a signature asks of frames or other causes is judged later; until then it calls nothing harmless.
+        sure = [hit for hit in hits if hit.signature.role not in _HARMLESS or not hit.signature.conditional]
+        if not sure:
+            continue
+        if max(sure, key=lambda hit: hit.rank).signature.role in _TROUBLE and _is_loud(parsed.lines[index]):
+            trouble.add(index)
+        if any(hit.signature.role in _HARMLESS for hit in sure):
+            harmless.add(index)
     for block in parsed.blocks:
-        benign = any(
-            hit.signature.role in ("benign", "context")
-            for raised in block.chain
-            for hit in matches.hits.get(identity[id(raised.line)], ())
-        )
-        if block.chain and not benign and _is_loud(block.chain[-1].line):
+        if not block.chain or not _is_loud(block.chain[-1].line):
+            continue
+        if not any(identity[id(raised.line)] in harmless for raised in block.chain):
             trouble.add(identity[id(block.chain[-1].line)])
     return trouble
 

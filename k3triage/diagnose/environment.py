@@ -1,6 +1,5 @@
 """Facts beside the log's own: what evidence files state, and whether a profile's prerequisites are met."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,18 +8,19 @@ from k3triage.checks.deployment import Deployment
 from k3triage.diagnose.facts import Facts, gather
 from k3triage.diagnose.parsed import ParsedInput
 from k3triage.model.evidence import EvidenceFact
+from k3triage.model.lazy import lazy
 
 if TYPE_CHECKING:
     from k3triage.model.checks import Check, CheckReport
     from k3triage.model.report import Report
 
 # torch prints the driver's CUDA level as major * 1000 + minor * 10: 12080 is CUDA 12.8, not a driver's number.
-_LEVEL = re.compile(r"driver on your system is too old \(found version (\d{4,5})\)")
-_DEVELOPMENT = re.compile(r"(?:version|LLM engine \()\s*v?(\d+\.\d+\.dev\d+[\w.+]*)")
-_IMAGE = re.compile(
+_LEVEL = lazy(r"driver on your system is too old \(found version (\d{4,5})\)")
+_DEVELOPMENT = lazy(r"(?:version|LLM engine \()\s*v?(\d+\.\d+\.dev\d+[\w.+]*)")
+_IMAGE = lazy(
     r"(?<![\w./-])((?:[\w.-]{1,80}/){0,4}vllm-openai(?:[-_]rocm)?(?::[\w.-]{1,128})(?:@sha256:[0-9a-f]{64})?)"
 )
-_NET_IB = re.compile(r"NET/IB : Using \[0\]\w+:\d+")
+_NET_IB = lazy(r"NET/IB : Using \[0\]\w+:\d+")
 _REASONS = 3
 DEFAULT = "kimi-k3"
 GENERIC = "generic"

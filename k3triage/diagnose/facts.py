@@ -1,26 +1,39 @@
 """Facts about the deployment that the inputs state: versions, model, flags."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from k3triage.diagnose.parsed import ParsedInput
 from k3triage.grammar import engine_config, non_default_args
 from k3triage.model.evidence import EvidenceFact
+from k3triage.model.lazy import lazy
 from k3triage.model.records import Line
 
-_VERSION = re.compile(r"(?:API server version|LLM engine \(v?|^\S* ?version)\s*v?(\d+\.\d+\.\d+[\w.+]*)")
-_BANNER = re.compile(r"\bversion (\d+\.\d+\.\d+[\w.+]*)\s*$")
-_NCCL = re.compile(r"nccl==(\d+\.\d+\.\d+)|NCCL version (\d+\.\d+\.\d+)")
-_CUDA = re.compile(r"NCCL version \d+\.\d+\.\d+\+cuda(\d+\.\d+)")
-_DRIVER = re.compile(r"Driver Version: (\d+\.\d+(?:\.\d+)?)")
+_VERSION = lazy(r"(?:API server version|LLM engine \(v?|^\S* ?version)\s*v?(\d+\.\d+\.\d+[\w.+]*)")
+_BANNER = lazy(r"\bversion (\d+\.\d+\.\d+[\w.+]*)\s*$")
+_NCCL = lazy(r"nccl==(\d+\.\d+\.\d+)|NCCL version (\d+\.\d+\.\d+)")
+_CUDA = lazy(r"NCCL version \d+\.\d+\.\d+\+cuda(\d+\.\d+)")
+_DRIVER = lazy(r"Driver Version: (\d+\.\d+(?:\.\d+)?)")
 _WORLD = {
     "tensor_parallel_size": "tp",
     "pipeline_parallel_size": "pp",
     "data_parallel_size": "dp",
     "decode_context_parallel_size": "dcp",
 }
+
+
+@lru_cache(maxsize=8)
+def engine_settings(message: str) -> Mapping[str, Any]:
+    """Settings of an engine's configuration line; several judgements read the same line, which may have 30 kB."""
+    return engine_config(message)
+
+
+@lru_cache(maxsize=8)
+def launch_arguments(message: str) -> Mapping[str, Any]:
+    """Arguments of a line with launch arguments."""
+    return non_default_args(message)
 
 
 @dataclass(slots=True)
@@ -74,17 +87,17 @@ def gather(inputs: Sequence[ParsedInput]) -> Facts:
                 if found:
                     facts.put("nccl", Fact(found.group(1) or found.group(2), number, index, line))
             if "LLM engine" in message and " config: " in message:
-                _put_all(facts, "config.", engine_config(message), number, index, line)
+                _put_all(facts, "config.", engine_settings(message), number, index, line)
             elif "non-default args: " in message:
                 facts.put("launch", Fact(True, number, index, line))
-                _put_all(facts, "flags.", non_default_args(message), number, index, line)
+                _put_all(facts, "flags.", launch_arguments(message), number, index, line)
     model = facts.known.get("flags.model") or facts.known.get("config.model")
     if model is not None:
         facts.put("model", model)
     return facts
 
 
-def _put_all(facts: Facts, prefix: str, values: dict[str, Any], number: int, index: int, line: Line) -> None:
+def _put_all(facts: Facts, prefix: str, values: Mapping[str, Any], number: int, index: int, line: Line) -> None:
     for name, value in values.items():
         facts.put(prefix + name, Fact(value, number, index, line))
 

@@ -10,27 +10,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from k3triage.diagnose.parsed import ParsedInput, process_of
+from k3triage.model.lazy import lazy
 from k3triage.model.records import Line
 
-_ASSIGNED = re.compile(r"\brank (\d{1,6}) in world size (\d{1,6}) is assigned as (.{0,200})")
-_GROUP = re.compile(r"\b(DP|PP|TP|EP) rank (\d{1,6})")
-_INIT = re.compile(r"^world_size=(\d{1,6}) rank=(\d{1,6}) local_rank=(\d{1,6})")
-_COMM = re.compile(r"\brank (\d{1,6}) n[Rr]anks (\d{1,6}) cudaDev (\d{1,4})")
-_COMM_ID = re.compile(r"\bcommId (0x[0-9a-f]+)")
-_WORLD = re.compile(r"\brank (\d{1,6})\b.{0,40}\bworld_size=(\d{1,6})")
-_ADDRESS = re.compile(r"Using \[?\w*\]?[\w.]*:(\d+\.\d+\.\d+\.\d+)<")
-_NAMED_RANK = re.compile(r"(?:^|[^a-z])(?:global_?)?rank[-_]?(\d{1,5})(?![\d.])", re.IGNORECASE)
-_NAMED_NODE = re.compile(
+_ASSIGNED = lazy(r"\brank (\d{1,6}) in world size (\d{1,6}) is assigned as (.{0,200})")
+_GROUP = lazy(r"\b(DP|PP|TP|EP) rank (\d{1,6})")
+_INIT = lazy(r"^world_size=(\d{1,6}) rank=(\d{1,6}) local_rank=(\d{1,6})")
+_COMM = lazy(r"\brank (\d{1,6}) n[Rr]anks (\d{1,6}) cudaDev (\d{1,4})")
+_COMM_ID = lazy(r"\bcommId (0x[0-9a-f]+)")
+_WORLD = lazy(r"\brank (\d{1,6})\b.{0,40}\bworld_size=(\d{1,6})")
+_ADDRESS = lazy(r"Using \[?\w*\]?[\w.]*:(\d+\.\d+\.\d+\.\d+)<")
+_NAMED_RANK = lazy(r"(?:^|[^a-z])(?:global_?)?rank[-_]?(\d{1,5})(?![\d.])", re.IGNORECASE)
+_NAMED_NODE = lazy(
     r"(?:^|/)((?:[a-z0-9]+[_-]){0,4})((?:node|host|worker|gpu|server|machine)[-_]?\d{1,6})", re.IGNORECASE
 )
 # What a file's name says of its content, not of its node: "vllm-node3.log", "dmesg_gpu-7.txt".
-_CONTENT = re.compile(r"log|vllm|dmesg|kern|nccl|journal|docker|inspect|describe|events|syslog|messages", re.IGNORECASE)
-_NAMED_POD = re.compile(r"(?:^|/)([a-z0-9][\w-]*-\d{1,4})(?:\.(?:log|txt|out|err|jsonl?|gz|zst|xz|bz2)){1,2}$")
-_CONTAINER = re.compile(
+_CONTENT = lazy(r"log|vllm|dmesg|kern|nccl|journal|docker|inspect|describe|events|syslog|messages", re.IGNORECASE)
+_NAMED_POD = lazy(r"(?:^|/)([a-z0-9][\w-]*-\d{1,4})(?:\.(?:log|txt|out|err|jsonl?|gz|zst|xz|bz2)){1,2}$")
+_CONTAINER = lazy(
     r"(?:containerd|docker|cri-o)://([0-9a-f]{12,64})|\"Id\": ?\"([0-9a-f]{64})\"|^([0-9a-f]{12,64}) {2,}\S"
     r"|\bcontainer (?:die|oom|kill|stop|start|create) ([0-9a-f]{12,64})"
 )
-_PODS = re.compile(r"^Node: +([\w.-]+)(?:/([\d.]+))?$")
+_PODS = lazy(r"^Node: +([\w.-]+)(?:/([\d.]+))?$")
 # A line of an interleaved file is cheap to look at; that many different speakers are more than any run has.
 _MOST_SPEAKERS = 20_000
 Key = tuple[int, str | None, int | None, int | None, str | None]

@@ -1,16 +1,16 @@
 """Whether prefix caching is on in one input, by whose word, and whether that was meant so."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from k3triage.diagnose.facts import Fact, Facts
+from k3triage.diagnose.facts import Fact, Facts, engine_settings, launch_arguments
 from k3triage.diagnose.parsed import ParsedInput
 from k3triage.diagnose.samples import Counted, span
 from k3triage.diagnose.timeline import Timeline
-from k3triage.grammar import engine_config, non_default_args
 from k3triage.model.conditions import version_key
+from k3triage.model.lazy import lazy
 from k3triage.rules.policy import Default, prefix_policy
 
 ON = "on"
@@ -21,20 +21,21 @@ OFF_ON_PURPOSE = "off_on_purpose"
 
 _HYBRIDS_ON = (0, 28)
 _FLAG = "enable_prefix_caching"
-_VERSION = re.compile(r"(?:LLM engine \(v|API server version v?|\bversion v?)(\d+\.\d+[\w.+]*)")
+_RADIX_ARGS = "server_args=ServerArgs("
+_VERSION = lazy(r"(?:LLM engine \(v|API server version v?|\bversion v?)(\d+\.\d+[\w.+]*)")
 _HYBRID_WORDS = ("attention block size to ", "Mamba cache mode is set to", "Hybrid or mamba-based model detected")
-_UNIT = re.compile(r"Setting attention block size to (\d{1,9}) tokens")
-_DROPPED = re.compile(
+_UNIT = lazy(r"Setting attention block size to (\d{1,9}) tokens")
+_DROPPED = lazy(
     r"Prefix caching has been disabled|not supported .{0,80}has been disabled|prefix caching; disabling both"
     r"|Prefix caching is not supported on CPU, disable it|Disabling prefix caching: model has"
 )
 _HYBRID_DROPPED = "disabling prefix caching since it is not yet supported"
 _COARSE = "Disabling fine-grained prefix-cache hits"
 # Lines that say that the flag itself was given and dropped.
-_ASKED = re.compile(r"--?enable-prefix-caching (?:and|is)|and --?enable-prefix-caching")
-_CONNECTOR = re.compile(r"kv_connector['\"]?\s{0,4}[:=]\s{0,4}['\"]?(\w{1,80})")
-_ROLE = re.compile(r"kv_role['\"]?\s{0,4}[:=]\s{0,4}['\"]?kv_(producer|consumer|both)")
-_NAMED = re.compile(r"(?:^|[^a-z])(decode|prefill)(?:r|er|s|worker|node)?(?:[^a-z]|$)", re.IGNORECASE)
+_ASKED = lazy(r"--?enable-prefix-caching (?:and|is)|and --?enable-prefix-caching")
+_CONNECTOR = lazy(r"kv_connector['\"]?\s{0,4}[:=]\s{0,4}['\"]?(\w{1,80})")
+_ROLE = lazy(r"kv_role['\"]?\s{0,4}[:=]\s{0,4}['\"]?kv_(producer|consumer|both)")
+_NAMED = lazy(r"(?:^|[^a-z])(decode|prefill)(?:r|er|s|worker|node)?(?:[^a-z]|$)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -70,8 +71,8 @@ class _Stated:
 
     version: str | None = None
     engine: str | None = None
-    config: dict[str, Any] | None = None
-    flags: dict[str, Any] | None = None
+    config: Mapping[str, Any] | None = None
+    flags: Mapping[str, Any] | None = None
     config_at: Fact | None = None
     flags_at: Fact | None = None
     dropped_at: Fact | None = None
@@ -137,7 +138,7 @@ def _read(number: int, parsed: ParsedInput, timeline: Timeline) -> _Stated:
         line = parsed.lines[index]
         message = line.header.message
         if " config: " in message and "LLM engine" in message:
-            config = engine_config(message)
+            config = engine_settings(message)
             first = stated.config is None or (stated.config.get(_FLAG) and not config.get(_FLAG))
             if first and _FLAG in config:
                 stated.config, stated.config_at = config, Fact(config[_FLAG], number, index, line)
@@ -145,13 +146,21 @@ def _read(number: int, parsed: ParsedInput, timeline: Timeline) -> _Stated:
                 stated.version = str(config.get("engine_version") or stated.version or "") or None
         elif ("args: " in message[:60]) and ("non-default args: " in message or "args: Namespace(" in message):
             if stated.flags is None:
-                stated.flags = non_default_args(message)
+                stated.flags = launch_arguments(message)
                 stated.flags_at = Fact(stated.flags.get(_FLAG), number, index, line)
+        elif _RADIX_ARGS in message[:80]:
+            _read_radix(stated, message, Fact(False, number, index, line))
         elif stated.version is None and "ersion" in message and (found := _VERSION.search(message[:400])):
             stated.version = found[1]
         else:
             _read_words(stated, message, Fact(True, number, index, line))
     return stated
+
+
+def _read_radix(stated: _Stated, message: str, fact: Fact) -> None:
+    """SGLang's arguments; a decode worker of a pair runs without its cache on purpose."""
+    if stated.flags is None and "disable_radix_cache=True" in message and "disaggregation_mode='decode'" not in message:
+        stated.flags, stated.flags_at = {_FLAG: False}, fact
 
 
 def _read_words(stated: _Stated, message: str, fact: Fact) -> None:
@@ -210,7 +219,7 @@ def _default(stated: _Stated, facts: Facts, hybrid: bool) -> Default | None:
     return None
 
 
-def _not_for_it(config: dict[str, Any], stated: _Stated) -> bool:
+def _not_for_it(config: Mapping[str, Any], stated: _Stated) -> bool:
     """Pooling models, encoder-decoder models and the like never had it."""
     if config.get("pooler_config") not in (None, "None"):
         return True
@@ -221,7 +230,7 @@ def _not_for_it(config: dict[str, Any], stated: _Stated) -> bool:
 
 
 def _find_unit(
-    setting: Setting, stated: _Stated, flags: dict[str, Any], config: dict[str, Any], by_model: int | None
+    setting: Setting, stated: _Stated, flags: Mapping[str, Any], config: Mapping[str, Any], by_model: int | None
 ) -> None:
     match_unit = _number(flags.get("prefix_match_unit"))
     block = _number(flags.get("block_size")) or _number(config.get("block_size"))
@@ -235,7 +244,7 @@ def _find_unit(
         setting.unit, setting.unit_by = block, "config"
 
 
-def _find_role(flags: dict[str, Any], parsed: ParsedInput) -> tuple[tuple[str, ...], str | None]:
+def _find_role(flags: Mapping[str, Any], parsed: ParsedInput) -> tuple[tuple[str, ...], str | None]:
     """KV connectors in use, and which half of a prefill/decode pair this is."""
     text = str(flags.get("kv_transfer_config") or "")[:4000]
     connectors = tuple(dict.fromkeys(name for name in _CONNECTOR.findall(text) if name != "MultiConnector"))

@@ -1,6 +1,5 @@
 """What the server counted: its periodic statistics lines and `/metrics` texts, an engine at a time."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -9,12 +8,13 @@ from typing import Any
 from k3triage.diagnose.parsed import ParsedInput, process_of
 from k3triage.diagnose.timeline import Timeline
 from k3triage.grammar.sentences import access, engine_stats
+from k3triage.model.lazy import lazy
 from k3triage.model.records import Line
 from k3triage.rules.policy import prefix_policy
 
 # "vllm:prefix_cache_hits_total{engine="0",model_name="m"} 512.0"; a time stamp may follow.
-_METRIC = re.compile(r"vllm:(\w{1,80})(?:\{(.{0,2000})\})? (-?[\d.]{1,30}(?:[eE][-+]?\d{1,3})?)(?: \d{1,20})?$")
-_LABEL = re.compile(r'(\w{1,60})="((?:[^"\\]|\\.){0,500})"')
+_METRIC = lazy(r"vllm:(\w{1,80})(?:\{(.{0,2000})\})? (-?[\d.]{1,30}(?:[eE][-+]?\d{1,3})?)(?: \d{1,20})?$")
+_LABEL = lazy(r'(\w{1,60})="((?:[^"\\]|\\.){0,500})"')
 _LONGEST_PERIOD = 600.0
 _ANSWERED = "request_success"
 

@@ -11,14 +11,19 @@ from dataclasses import dataclass
 from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.parsed import Finding
 from k3triage.grammar.sentences import oom_kill
+from k3triage.model.lazy import lazy
 
-_PID = re.compile(r"\bpid[=: ]+'?(\d{1,10})|Killed? process (\d{1,10})|\[(\d{1,10})\]: segfault")
+_PID = lazy(r"\bpid[=: ]+'?(\d{1,10})|Killed? process (\d{1,10})|\[(\d{1,10})\]: segfault")
 # The kernel cuts names at 15 characters.
-_OURS = re.compile(r"(?:task|name)=(?:VLLM::|vllm|ray::|sglang)|\((?:VLLM::|vllm|ray::|sglang)")
-_CONTAINER = re.compile(
+_OURS = lazy(r"(?:task|name)=(?:VLLM::|vllm|ray::|sglang)|\((?:VLLM::|vllm|ray::|sglang)")
+_CONTAINER = lazy(
     r"(?:docker|cri-containerd|crio|libpod)-([0-9a-f]{12,64})\.scope|/docker/([0-9a-f]{12,64})|/([0-9a-f]{64})\b"
 )
+# Names that an inference server's processes may have, and others' as well.
+_MAYBE_OURS = lazy(r"python|pt_|vllm|ray|raylet|sglang|torch|uvicorn|bash|sh$|cicc|nvcc|cc1|ninja|ptxas", re.IGNORECASE)
 _ID = 12
+# dmesg's dates drift from the wall clock by minutes, on hosts that slept by more.
+_LONG = 3600.0
 
 
 @dataclass(slots=True)
@@ -28,6 +33,7 @@ class _Victim:
     pid: int | None
     container: str | None
     ours_by_name: bool
+    stranger: bool
 
 
 def related(pool: Sequence[Finding], cast: Cast) -> list[Finding]:
@@ -48,9 +54,26 @@ def related(pool: Sequence[Finding], cast: Cast) -> list[Finding]:
         if v.ours_by_name or v.pid in pids or (v.container and v.container in containers)
     }
     foreign = {key for key, v in victims.items() if key not in ours and v.container and containers}
-    return [
-        f for f in pool if (key := id(f)) not in victims or key in ours or (not ours and key not in foreign)
-    ]  # fmt: skip
+    strangers = {key for key, v in victims.items() if v.stranger and key not in ours}
+    if any(f.role == "root" and id(f) not in victims for f in pool):
+        foreign |= strangers  # what states a cause of our own needs no stranger's death
+    elif any(not who.kernel for who in cast.inputs):
+        # A whole host that ran out touches us, a group of its own or another day does not.
+        foreign |= {
+            id(f) for f in pool if id(f) in strangers and (_in_its_own_group(f) or _long_before(f, pool, victims))
+        }
+    return [f for f in pool if (key := id(f)) not in victims or key in ours or (not ours and key not in foreign)]
+
+
+def _in_its_own_group(finding: Finding) -> bool:
+    message = finding.line.header.message
+    return "CONSTRAINT_MEMCG" in message or message.startswith("Memory cgroup")
+
+
+def _long_before(finding: Finding, pool: Sequence[Finding], victims: dict[int, _Victim]) -> bool:
+    """Whether a dated kernel line is from another day's work than every failure of ours."""
+    clocks = [f.clock for f in pool if id(f) not in victims and f.clock is not None]
+    return finding.clock is not None and bool(clocks) and finding.clock < min(clocks) - _LONG
 
 
 def _same_kill(pool: Sequence[Finding], victims: dict[int, _Victim]) -> None:
@@ -78,7 +101,9 @@ def _victim(finding: Finding) -> _Victim:
     group = str((told or {}).get("memcg") or "")
     match = _CONTAINER.search(group)
     container = next(part for part in match.groups() if part)[:_ID] if match else None
-    return _Victim(pid, container, _OURS.search(message) is not None)
+    task = str((told or {}).get("task") or "")
+    ours = _OURS.search(message) is not None
+    return _Victim(pid, container, ours, bool(task) and not ours and _MAYBE_OURS.match(task) is None)
 
 
 def victim_sentence(chosen: Finding, cast: Cast) -> list[str]:

@@ -4,11 +4,11 @@ Every parser knows its output by content, not by the file's name, and gives noth
 loaded only when an input may hold evidence, so that reading logs does not pay for them.
 """
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from k3triage.model.evidence import EvidenceFact
+from k3triage.model.lazy import lazy
 
 LIMIT = 4 << 20
 """Bytes of an input that are read as evidence."""
@@ -65,7 +65,7 @@ HINTS: Mapping[str, tuple[bytes, ...]] = MappingProxyType(
         "limits": (b"max locked memory", b"open files", b"Mounted on", b"Mem:"),
     }
 )
-_LONE_VERSION = re.compile(rb"(?:\A|\n)v?\d+\.\d+[\w.+]*(?:\r?\nNone)?\s*\Z")
+_LONE_VERSION = lazy(rb"(?:\A|\n)v?\d+\.\d+[\w.+]*(?:\r?\nNone)?\s*\Z")
 _SMALL = 4096
 # What tells an output from a log that only mentions the same words. "\n" stands for the start of a line.
 # fmt: off

@@ -1,16 +1,16 @@
 """`python -m torch.utils.collect_env`, `vllm collect-env` and vLLM's older collect_env.py."""
 
-import re
 from collections.abc import Iterator
 
 from k3triage.evidence.sections import Section
 from k3triage.model.evidence import Gpu
+from k3triage.model.lazy import lazy
 
 KIND = "collect_env"
-_FIELD = re.compile(r"([A-Za-z][\w ()/-]{1,48}?)\s*: (\S.{0,300})$")
-_GPU = re.compile(r"(?:GPU models and configuration\s*: )?GPU (\d{1,3}): (\S.{0,80})$")
+_FIELD = lazy(r"([A-Za-z][\w ()/-]{1,48}?)\s*: (\S.{0,300})$")
+_GPU = lazy(r"(?:GPU models and configuration\s*: )?GPU (\d{1,3}): (\S.{0,80})$")
 _START = ("Collecting environment information", "PyTorch version", "CUDA used to build PyTorch")
-_VERSION = re.compile(r"v?(\d+\.\d+(?:\.\d+)?[\w.+]{0,80})")
+_VERSION = lazy(r"v?(\d+\.\d+(?:\.\d+)?[\w.+]{0,80})")
 _NOT_THERE = ("N/A", "Could not collect", "None", "")
 
 

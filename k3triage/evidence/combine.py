@@ -1,6 +1,5 @@
 """Joins the facts of all evidence inputs into one picture: one value a name, GPUs counted over hosts."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from k3triage.evidence.gpus import gpu_type, vendor
 from k3triage.model.conditions import version_key
 from k3triage.model.evidence import EvidenceFact, Gpu, RdmaPort
+from k3triage.model.lazy import lazy
 
 # Where hosts differ, the one that falls behind decides.
 _LOWEST = frozenset({"driver", "cuda_ceiling", "dev_shm", "host_memory", "shm_size"})
@@ -16,8 +16,8 @@ _FIRST = frozenset({"gpu_fault", "nvml_fault", "image_missing", "rdma_absent", "
 _MANY = frozenset(
     {"gpu", "module", "modules_listed", "interface", "rdma_port", "library", "disk", "package", "gpu_process", "nic"}
 )
-_ARCHIVE = re.compile(r"(.{1,4000}?\.(?:tgz|zip|tar(?:\.\w{2,4})?))/")
-_PARTS = re.compile(r"(.{0,4000}/|)(?:host|container|(?:docker|pod|process)-[^/]{1,200})/[^/]+$")
+_ARCHIVE = lazy(r"(.{1,4000}?\.(?:tgz|zip|tar(?:\.\w{2,4})?))/")
+_PARTS = lazy(r"(.{0,4000}/|)(?:host|container|(?:docker|pod|process)-[^/]{1,200})/[^/]+$")
 _PEERMEM = ("nvidia_peermem", "nv_peer_mem")
 
 

@@ -8,9 +8,10 @@ from typing import Any
 from k3triage.evidence.environment import wanted
 from k3triage.evidence.launch import flags, serves
 from k3triage.evidence.sections import Section
+from k3triage.model.lazy import lazy
 
 KIND = "docker inspect"
-_REFUSED = re.compile(
+_REFUSED = lazy(
     r"(?:Error response from daemon|Error|Error: )?:? ?.{0,40}?No such (image|object|container): (\S{1,300})"
 )
 _NEVER = "0001-01-01T00:00:00Z"

@@ -1,17 +1,17 @@
 """`env`, `printenv`, `export -p`: only the variables that matter to a deployment, never secrets."""
 
-import re
 from collections.abc import Iterator
 
 from k3triage.evidence.sections import Section, covers
+from k3triage.model.lazy import lazy
 
 KIND = "env"
-_SET = re.compile(r"(?:export |declare -x )?([A-Z][A-Z0-9_]{2,80})=(.{0,4000})$")
-WANTED = re.compile(
+_SET = lazy(r"(?:export |declare -x )?([A-Z][A-Z0-9_]{2,80})=(.{0,4000})$")
+WANTED = lazy(
     r"(?:NCCL|UCX|CUDA|NVIDIA|VLLM|PYTORCH|TORCH|GLOO|NVSHMEM|HIP|ROCR|AITER|OMP|RAY|TRITON|FLASHINFER|SAFETENSORS|TP)_\w+"
     r"|LD_LIBRARY_PATH|LD_PRELOAD|HF_HUB_OFFLINE|TRANSFORMERS_OFFLINE|MASTER_ADDR|MASTER_PORT|WORLD_SIZE|RANK"
 )
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL")
+_SECRET = lazy(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL")
 
 
 def wanted(name: str) -> bool:

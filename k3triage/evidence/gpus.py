@@ -2,9 +2,11 @@
 
 import re
 
+from k3triage.model.lazy import lazy
+
 # Pattern in the name, type, generation. The first that fits wins, so that GB200 stands before B200.
 _TYPES: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), kind, generation)
+    (lazy(pattern, re.IGNORECASE), kind, generation)
     for pattern, kind, generation in (
         (r"\bGB300\b", "gb300", "blackwell"),
         (r"\bGB200\b", "gb200", "blackwell"),

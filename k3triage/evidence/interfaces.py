@@ -1,13 +1,13 @@
 """`ip link` and `ip addr`."""
 
-import re
 from collections.abc import Iterator
 
 from k3triage.evidence.sections import Section
 from k3triage.model.evidence import Interface
+from k3triage.model.lazy import lazy
 
 KIND = "ip link"
-_LINK = re.compile(r"\s*\d{1,6}: ([\w.:-]{1,40})(?:@\S{1,40})?: <([A-Z0-9_,-]{0,200})> mtu (\d{1,6})(.{0,300})$")
+_LINK = lazy(r"\s*\d{1,6}: ([\w.:-]{1,40})(?:@\S{1,40})?: <([A-Z0-9_,-]{0,200})> mtu (\d{1,6})(.{0,300})$")
 
 
 def parse(section: Section) -> Iterator[tuple[int, str, object]]:

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from k3triage.evidence.environment import wanted
 from k3triage.evidence.launch import flags, serves, split
 from k3triage.evidence.sections import Section
+from k3triage.model.lazy import lazy
 
 KIND = "launch command"
-_START = re.compile(
+_START = lazy(
     r"(?:command:\s+|exec\s+|nohup\s+|sudo\s+|[A-Z][A-Z0-9_]{1,60}=\S{1,300}\s+){0,20}"
     r"(?:(?:docker|podman|nerdctl)\s+run\s|(?:/\S{1,200}/)?vllm\s+serve\s|python3?\s+-m\s+vllm\.entrypoints\.)"
 )
 _RUNNERS = ("docker", "podman", "nerdctl")
-_IMAGE = re.compile(r"(?:[\w.-]{1,80}(?::\d{1,5})?/){0,5}[\w.-]{1,100}:[\w.-]{1,128}(?:@sha256:[0-9a-f]{64})?$")
-_NOTED = re.compile(r"(image|shm size|ipc): (\S.{0,300})$")
+_IMAGE = lazy(r"(?:[\w.-]{1,80}(?::\d{1,5})?/){0,5}[\w.-]{1,100}:[\w.-]{1,128}(?:@sha256:[0-9a-f]{64})?$")
+_NOTED = lazy(r"(image|shm size|ipc): (\S.{0,300})$")
 _SIZES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "": 1, "b": 1}
 _MOST_ROWS = 200
 

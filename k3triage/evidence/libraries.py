@@ -1,14 +1,14 @@
 """`ldconfig -p`, whole or through grep."""
 
-import re
 from collections.abc import Iterator
 
 from k3triage.evidence.sections import Section
 from k3triage.model.evidence import Library
+from k3triage.model.lazy import lazy
 
 KIND = "ldconfig -p"
-_ENTRY = re.compile(r"\s*(lib[\w.+-]{1,80}) \((?:libc6|ELF)[^)]{0,80}\) => (/\S{1,300})$")
-_COUNT = re.compile(r"(\d{1,6}) libs found in cache")
+_ENTRY = lazy(r"\s*(lib[\w.+-]{1,80}) \((?:libc6|ELF)[^)]{0,80}\) => (/\S{1,300})$")
+_COUNT = lazy(r"(\d{1,6}) libs found in cache")
 
 
 def parse(section: Section) -> Iterator[tuple[int, str, object]]:

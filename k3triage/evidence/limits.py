@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from k3triage.evidence.sections import Section
 from k3triage.model.evidence import Disk
+from k3triage.model.lazy import lazy
 
 KIND = "limits"
-_LIMIT = re.compile(
+_LIMIT = lazy(
     r"(max locked memory|open files|max user processes|stack size)\s+\(([^)]{1,30})\)\s+(unlimited|\d{1,20})$"
 )
 _NAMES = {
@@ -16,12 +17,12 @@ _NAMES = {
     "max user processes": "limit.nproc",
     "stack size": "limit.stack",
 }
-_MOUNTS = re.compile(r"Filesystem\s+(?:Type\s+)?(\S+)(?:-blocks)?\s+Used\s+Avail\w*\s+(?:Use%|Capacity)\s+Mounted on")
-_MOUNT = re.compile(
+_MOUNTS = lazy(r"Filesystem\s+(?:Type\s+)?(\S+)(?:-blocks)?\s+Used\s+Avail\w*\s+(?:Use%|Capacity)\s+Mounted on")
+_MOUNT = lazy(
     r"(\S{1,200})\s+(?:[a-z]\w{1,15}\s+)?(\d[\d.]{0,15}[KMGTPi]{0,2}B?|0)\s+(\d[\d.]{0,15}[KMGTPi]{0,2}B?|0)\s+(\d[\d.]{0,15}[KMGTPi]{0,2}B?|0)\s+\d{1,3}%\s+(/\S{0,300})$"
 )
-_FREE = re.compile(r"\s+total\s+used\s+free\s")
-_MEM = re.compile(
+_FREE = lazy(r"\s+total\s+used\s+free\s")
+_MEM = lazy(
     r"(Mem|Swap):\s+(\d[\d.]{0,15}[KMGTPi]{0,2}B?)\s+(\d[\d.]{0,15}[KMGTPi]{0,2}B?)\s+(\d[\d.]{0,15}[KMGTPi]{0,2}B?)(.{0,100})$"
 )
 _UNITS = {"": 0, "B": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}

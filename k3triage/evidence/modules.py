@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 
 from k3triage.evidence.sections import Section, covers
+from k3triage.model.lazy import lazy
 
 KIND = "lsmod"
-_HEADER = re.compile(r"Module\s+Size\s+Used by")
-_ROW = re.compile(r"([a-z][a-z0-9_]{1,60})\s+(\d{3,12})\s+(-?\d{1,6})(?:\s+([\w,\[\]]{1,2000}))?$")
-_TELLING = re.compile(r"(?:nvidia|mlx5|ib_|nv_peer|nouveau|rdma|gdrdrv)")
+_HEADER = lazy(r"Module\s+Size\s+Used by")
+_ROW = lazy(r"([a-z][a-z0-9_]{1,60})\s+(\d{3,12})\s+(-?\d{1,6})(?:\s+([\w,\[\]]{1,2000}))?$")
+_TELLING = lazy(r"(?:nvidia|mlx5|ib_|nv_peer|nouveau|rdma|gdrdrv)")
 
 
 def parse(section: Section) -> Iterator[tuple[int, str, object]]:

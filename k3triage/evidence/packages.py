@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator
 
 from k3triage.evidence.sections import Section
+from k3triage.model.lazy import lazy
 
 KIND = "pip list"
-_FROZEN = re.compile(r"(?:\[pip3\] |\[conda\] )?([A-Za-z0-9][\w.-]{0,80})==(\d[\w.+!-]{0,80})$")
-_DIRECT = re.compile(r"(vllm|torch|flashinfer[\w-]*) @ \S+?[-/](?:vllm|torch|flashinfer\w*)-(\d[\w.+%]{0,60}?)-\S*$")
-_ROW = re.compile(r"([A-Za-z0-9][\w.-]{0,80})\s{1,80}(\d[\w.+!-]{0,80})(?:\s+(?:/\S+|\S+))?$")
-_RULE = re.compile(r"-{3,}\s+-{3,}")
+_FROZEN = lazy(r"(?:\[pip3\] |\[conda\] )?([A-Za-z0-9][\w.-]{0,80})==(\d[\w.+!-]{0,80})$")
+_DIRECT = lazy(r"(vllm|torch|flashinfer[\w-]*) @ \S+?[-/](?:vllm|torch|flashinfer\w*)-(\d[\w.+%]{0,60}?)-\S*$")
+_ROW = lazy(r"([A-Za-z0-9][\w.-]{0,80})\s{1,80}(\d[\w.+!-]{0,80})(?:\s+(?:/\S+|\S+))?$")
+_RULE = lazy(r"-{3,}\s+-{3,}")
 _FACTS = {
     "vllm": "vllm",
     "torch": "torch",

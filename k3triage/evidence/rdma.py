@@ -1,17 +1,17 @@
 """`ibv_devinfo`, `ibv_devices` and `ibstat`."""
 
-import re
 from collections.abc import Iterator
 
 from k3triage.evidence.sections import Section
 from k3triage.model.evidence import RdmaPort
+from k3triage.model.lazy import lazy
 
 KIND = "ibv_devinfo"
-_DEVICE = re.compile(r"hca_id:\s+(\S{1,40})|CA '(\S{1,40})'$")
-_PORT = re.compile(r"\s+(?:port:\s+(\d{1,3})|Port (\d{1,3}):)$")
-_STATE = re.compile(r"\s+(?:state|State):\s+(\S{1,30})")
-_LINK = re.compile(r"\s+(?:link_layer|Link layer):\s+(\S{1,20})")
-_NONE = re.compile(
+_DEVICE = lazy(r"hca_id:\s+(\S{1,40})|CA '(\S{1,40})'$")
+_PORT = lazy(r"\s+(?:port:\s+(\d{1,3})|Port (\d{1,3}):)$")
+_STATE = lazy(r"\s+(?:state|State):\s+(\S{1,30})")
+_LINK = lazy(r"\s+(?:link_layer|Link layer):\s+(\S{1,20})")
+_NONE = lazy(
     r"(?:Failed to get IB devices list|No IB devices found|0 HCAs found)|ibpanic: .{0,80}No such file or directory"
 )
 

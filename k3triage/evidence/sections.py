@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass, field
 
+from k3triage.model.lazy import lazy
+
 # fmt: off
 _TOOLS = (
     "nvidia-smi", "docker", "podman", "nerdctl", "kubectl", "vllm", "pip", "pip3", "uv", "conda", "python", "python3",
@@ -14,16 +16,14 @@ _COMMAND = (
     rf"(?P<command>(?:sudo\s+)?(?:/[\w./-]{{1,100}}/)?(?:{'|'.join(map(re.escape, _TOOLS))})(?:\s[^\n]{{0,1000}})?)$"
 )
 # "$ nvidia-smi", "root@node1:/work# nvidia-smi", "+ nvidia-smi" (bash -x), "(venv) me@host ~ % pip list"
-_PROMPT = re.compile(
+_PROMPT = lazy(
     r"(?:\([\w.-]{1,40}\)\s*)?(?:\[?[\w.-]{1,64}@(?P<host>[\w.-]{1,64})[^$#%>\n]{0,200})?[$#%>+]\s+" + _COMMAND
 )
 # "=== nvidia-smi ===", "## node1: lsmod", "[nvcc --version]", "--- df -h ---"
-_HEADING = re.compile(
-    r"(?:[=#*~-]{2,60}|\[|#)\s*(?:(?P<host>[\w.-]{1,64}):\s+)?" + _COMMAND.replace(r"{0,1000}", "{0,200}")
-)
-_FILE = re.compile(r"==> (?P<name>[^\n]{1,300}) <==$")
-_TRAILER = re.compile(r"[\s=#*~\]:-]+$")
-_HOST_FOLDER = re.compile(r"(?:^|/)((?:node|host|rank|worker)[\w.-]*)/")
+_HEADING = lazy(r"(?:[=#*~-]{2,60}|\[|#)\s*(?:(?P<host>[\w.-]{1,64}):\s+)?" + _COMMAND.replace(r"{0,1000}", "{0,200}"))
+_FILE = lazy(r"==> (?P<name>[^\n]{1,300}) <==$")
+_TRAILER = lazy(r"[\s=#*~\]:-]+$")
+_HOST_FOLDER = lazy(r"(?:^|/)((?:node|host|rank|worker)[\w.-]*)/")
 _MARKS = frozenset("$#%>+=*~-[(")
 _LONGEST = 4096
 

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 
 from k3triage.evidence.sections import Section
+from k3triage.model.lazy import lazy
 
 KIND = "nvidia-smi"
 # (pattern at the start of a line, fact, what it says). A container without GPU runtime has no nvidia-smi at all.
 _FAULTS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
-    (re.compile(pattern), name, meaning)
+    (lazy(pattern), name, meaning)
     for pattern, name, meaning in (
         (
             r"Failed to initialize NVML: Driver/library version mismatch",
@@ -46,7 +47,7 @@ _FAULTS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         ),
     )
 )
-_NVML_LIBRARY = re.compile(r"NVML library version: (\d+\.\d+(?:\.\d+)?)")
+_NVML_LIBRARY = lazy(r"NVML library version: (\d+\.\d+(?:\.\d+)?)")
 
 
 def parse(section: Section) -> Iterator[tuple[int, str, object]]:

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 from k3triage.evidence.sections import Section
 from k3triage.model.evidence import Gpu
+from k3triage.model.lazy import lazy
 
 KIND = "nvidia-smi -q"
-_FIELD = re.compile(r"(\s*)(\S[^:]{0,60}?)\s*(?: : (.{0,300}))?$")
-_GPU = re.compile(r"GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)$")
-_AMOUNT = re.compile(r"(\d{1,9})(?: MiB)?$")
+_FIELD = lazy(r"(\s*)(\S[^:]{0,60}?)\s*(?: : (.{0,300}))?$")
+_GPU = lazy(r"GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)$")
+_AMOUNT = lazy(r"(\d{1,9})(?: MiB)?$")
 
 
 class _Block:

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 
 from k3triage.evidence.sections import Section
 from k3triage.model.evidence import Gpu
+from k3triage.model.lazy import lazy
 
 KIND = "nvidia-smi -L"
-_LISTED = re.compile(r"GPU (\d{1,3}): (\S.{0,80}?) \(UUID: (GPU-[0-9A-Za-z-]{8,64}|MIG-\S{1,90})\)$")
-_PARTITION = re.compile(r"\s+MIG \S+\s+Device\s+\d+: \(UUID: MIG-")
-_CONTROL = re.compile(r"\x1b\[[0-9;]{0,10}m")
-_COLUMN = re.compile(r"(?:GPU|NIC)\d{1,3}$|mlx5_\w{1,12}$")
-_NIC_NAME = re.compile(r"\s+NIC\d{1,3}: (\w{1,40})$")
+_LISTED = lazy(r"GPU (\d{1,3}): (\S.{0,80}?) \(UUID: (GPU-[0-9A-Za-z-]{8,64}|MIG-\S{1,90})\)$")
+_PARTITION = lazy(r"\s+MIG \S+\s+Device\s+\d+: \(UUID: MIG-")
+_CONTROL = lazy(r"\x1b\[[0-9;]{0,10}m")
+_COLUMN = lazy(r"(?:GPU|NIC)\d{1,3}$|mlx5_\w{1,12}$")
+_NIC_NAME = lazy(r"\s+NIC\d{1,3}: (\w{1,40})$")
 
 
 def parse(section: Section) -> Iterator[tuple[int, str, object]]:

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from k3triage.evidence.sections import Section
 from k3triage.model.evidence import Gpu
+from k3triage.model.lazy import lazy
 
 KIND = "nvidia-smi --query-gpu"
-_FIELD = re.compile(r"[a-z][a-z0-9_.]{1,60}(?: \[[^\]]{1,10}\])?$")
+_FIELD = lazy(r"[a-z][a-z0-9_.]{1,60}(?: \[[^\]]{1,10}\])?$")
 _KNOWN = frozenset(
     {
         "name",
@@ -22,19 +23,19 @@ _KNOWN = frozenset(
         "count",
     }
 )
-_QUERY = re.compile(r"--query-gpu[= ]([a-z0-9_.,]{1,500})")
-_TROUBLE = re.compile(
+_QUERY = lazy(r"--query-gpu[= ]([a-z0-9_.,]{1,500})")
+_TROUBLE = lazy(
     r"\[(?:Unknown Error|GPU requires reset|GPU is lost|Reset Required|Insufficient Permissions)\]", re.IGNORECASE
 )
-_DRIVER = re.compile(r"\d{3}\.\d{1,4}(?:\.\d{1,4})?$")
-_GPU_NAME = re.compile(r"(?:NVIDIA|Tesla|Quadro|GeForce)\s.{1,60}$")
+_DRIVER = lazy(r"\d{3}\.\d{1,4}(?:\.\d{1,4})?$")
+_GPU_NAME = lazy(r"(?:NVIDIA|Tesla|Quadro|GeForce)\s.{1,60}$")
 _CELLS = (
     ("name", _GPU_NAME),
     ("driver_version", _DRIVER),
-    ("memory.total", re.compile(r"\d{1,9} MiB$")),
-    ("uuid", re.compile(r"GPU-[0-9a-f]{8}-")),
+    ("memory.total", lazy(r"\d{1,9} MiB$")),
+    ("uuid", lazy(r"GPU-[0-9a-f]{8}-")),
 )
-_AMOUNT = re.compile(r"(\d{1,9})(?: MiB)?$")
+_AMOUNT = lazy(r"(\d{1,9})(?: MiB)?$")
 
 
 def parse(section: Section) -> Iterator[tuple[int, str, object]]:

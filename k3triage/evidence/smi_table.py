@@ -5,16 +5,17 @@ from collections.abc import Iterator
 
 from k3triage.evidence.sections import Section
 from k3triage.model.evidence import Gpu
+from k3triage.model.lazy import lazy
 
 KIND = "nvidia-smi"
-_HEADER = re.compile(r"\|\s*NVIDIA-SMI\s+(\S{1,40})\s.*?Driver Version:\s*(\S{1,40})")
-_CUDA = re.compile(r"CUDA Version:\s*(\d+\.\d+)")
-_FIRST = re.compile(
+_HEADER = lazy(r"\|\s*NVIDIA-SMI\s+(\S{1,40})\s.*?Driver Version:\s*(\S{1,40})")
+_CUDA = lazy(r"CUDA Version:\s*(\d+\.\d+)")
+_FIRST = lazy(
     r"\|\s{0,8}(\d{1,3})\s{1,4}(\S.{0,60}?)\s+(?:On|Off|N/A)\s*\|\s*([0-9A-Fa-f:.]{7,20}|N/A)[^|]*\|\s*(\S.{0,20}?)\s*\|"
 )
-_MEMORY = re.compile(r"\|[^|]*\|\s*(\d+)MiB\s*/\s*(\d+)MiB\s*\|([^|]*)\|")
-_MIG = re.compile(r"\|[^|]*\|[^|]*\|\s*(Enabled\*?|Disabled\*?|N/A)\s*\|$")
-_PROCESS = re.compile(r"\|\s+(\d{1,3})\s+\S+\s+\S+\s+(\d+)\s+[CGM+]{1,3}\s+(\S.{0,80}?)\s+(\d+)MiB\s*\|")
+_MEMORY = lazy(r"\|[^|]*\|\s*(\d+)MiB\s*/\s*(\d+)MiB\s*\|([^|]*)\|")
+_MIG = lazy(r"\|[^|]*\|[^|]*\|\s*(Enabled\*?|Disabled\*?|N/A)\s*\|$")
+_PROCESS = lazy(r"\|\s+(\d{1,3})\s+\S+\s+\S+\s+(\d+)\s+[CGM+]{1,3}\s+(\S.{0,80}?)\s+(\d+)MiB\s*\|")
 
 
 def parse(section: Section) -> Iterator[tuple[int, str, object]]:

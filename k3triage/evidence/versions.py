@@ -4,25 +4,24 @@ import re
 from collections.abc import Iterator
 
 from k3triage.evidence.sections import Section
+from k3triage.model.lazy import lazy
 
 KIND = "version"
-_VERSION = re.compile(r"v?(\d+\.\d+(?:\.\d+)?[\w.+]{0,80})$")
-_BARE = re.compile(r"(?:vllm )?v?(\d+\.\d+\.(?:\d+|dev)[\w.+]{0,80})$")
-_NVCC = re.compile(r"Cuda compilation tools, release (\d+\.\d+)")
-_MISSING = re.compile(
-    r"(?:\S+: )?(?:line \d+: )?vllm: (?:command )?not found|ModuleNotFoundError: No module named '(\w+)'"
-)
-_TUPLE = re.compile(r"\((\d{1,3}), (\d{1,3})(?:, (\d{1,3}))?\)$")
+_VERSION = lazy(r"v?(\d+\.\d+(?:\.\d+)?[\w.+]{0,80})$")
+_BARE = lazy(r"(?:vllm )?v?(\d+\.\d+\.(?:\d+|dev)[\w.+]{0,80})$")
+_NVCC = lazy(r"Cuda compilation tools, release (\d+\.\d+)")
+_MISSING = lazy(r"(?:\S+: )?(?:line \d+: )?vllm: (?:command )?not found|ModuleNotFoundError: No module named '(\w+)'")
+_TUPLE = lazy(r"\((\d{1,3}), (\d{1,3})(?:, (\d{1,3}))?\)$")
 _PRINTED = (
-    ("vllm", re.compile(r"vllm\.__version__|\bvllm (?:\S{1,300} )?--version")),
-    ("torch", re.compile(r"torch\.__version__")),
-    ("torch_cuda", re.compile(r"torch\.version\.cuda")),
-    ("nccl", re.compile(r"torch\.cuda\.nccl\.version\(\)")),
-    ("transformers", re.compile(r"transformers\.__version__")),
-    ("flashinfer", re.compile(r"flashinfer\.__version__")),
-    ("triton", re.compile(r"triton\.__version__")),
+    ("vllm", lazy(r"vllm\.__version__|\bvllm (?:\S{1,300} )?--version")),
+    ("torch", lazy(r"torch\.__version__")),
+    ("torch_cuda", lazy(r"torch\.version\.cuda")),
+    ("nccl", lazy(r"torch\.cuda\.nccl\.version\(\)")),
+    ("transformers", lazy(r"transformers\.__version__")),
+    ("flashinfer", lazy(r"flashinfer\.__version__")),
+    ("triton", lazy(r"triton\.__version__")),
 )
-_TORCH = re.compile(r"\d+\.\d+\.\d+(?:\w*)?\+(?:cu\d{2,4}|cpu|rocm[\d.]+)$")
+_TORCH = lazy(r"\d+\.\d+\.\d+(?:\w*)?\+(?:cu\d{2,4}|cpu|rocm[\d.]+)$")
 
 
 def parse(section: Section) -> Iterator[tuple[int, str, object]]:

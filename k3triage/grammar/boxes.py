@@ -1,11 +1,11 @@
 """Tracebacks that `rich` drew: frames in a box, narrow enough to break paths, the exception's text below it."""
 
-import re
+from k3triage.model.lazy import lazy
 
-_TOP = re.compile(r"\s*[╭┌+][─━-]+ ?Traceback \(most recent call last\):? ?[─━-]*[╮┐+]?\s*\Z")
-_BOTTOM = re.compile(r"\s*[╰└+][─━-]+[╯┘+]?\s*\Z")
-_SIDE = re.compile(r"\s*[│|┃]\s?(.*?)\s?[│|┃]?\s*\Z")
-_FRAME = re.compile(r"(\S.*?):(\d{1,9}) ?in ?(\S+)\Z")
+_TOP = lazy(r"\s*[╭┌+][─━-]+ ?Traceback \(most recent call last\):? ?[─━-]*[╮┐+]?\s*\Z")
+_BOTTOM = lazy(r"\s*[╰└+][─━-]+[╯┘+]?\s*\Z")
+_SIDE = lazy(r"\s*[│|┃]\s?(.*?)\s?[│|┃]?\s*\Z")
+_FRAME = lazy(r"(\S.*?):(\d{1,9}) ?in ?(\S+)\Z")
 _PARAGRAPH_LIMIT = 20
 
 

@@ -1,17 +1,18 @@
 """Dates of many dresses as seconds into a leap year, since vLLM's own lines carry no year."""
 
-import re
 from functools import lru_cache
+
+from k3triage.model.lazy import lazy
 
 _DAYS_BEFORE = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)
 _MONTHS = {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6}
 _MONTHS |= {"jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12}
 _DAY = 86400
 
-_ISO = re.compile(r"\d{4}[-/](\d\d)[-/](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?")
-_US = re.compile(r"(\d\d)/(\d\d)/\d{4}-(\d\d):(\d\d):(\d\d)")
-_CALENDAR = re.compile(r"\S+ +(\S+) +(\d{1,2}) (\d\d):(\d\d):(\d\d)")
-_MONTH_NUMBER = re.compile(r"(\d{1,2})\D?")
+_ISO = lazy(r"\d{4}[-/](\d\d)[-/](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?")
+_US = lazy(r"(\d\d)/(\d\d)/\d{4}-(\d\d):(\d\d):(\d\d)")
+_CALENDAR = lazy(r"\S+ +(\S+) +(\d{1,2}) (\d\d):(\d\d):(\d\d)")
+_MONTH_NUMBER = lazy(r"(\d{1,2})\D?")
 
 
 def seconds(month: int, day: int, hour: int, minute: int, second: float) -> float | None:

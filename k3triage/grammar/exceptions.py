@@ -4,22 +4,24 @@ import ast
 import re
 from typing import NamedTuple
 
-_START = re.compile(r"Traceback \(most recent call last\):?\s*\Z")
-_FRAME = re.compile(r'\s*File "([^"\n]{1,1000})", line (\d{1,9})(?:, in (.{1,400}))?\s*\Z')
+from k3triage.model.lazy import lazy
+
+_START = lazy(r"Traceback \(most recent call last\):?\s*\Z")
+_FRAME = lazy(r'\s*File "([^"\n]{1,1000})", line (\d{1,9})(?:, in (.{1,400}))?\s*\Z')
 _TYPE = r"[A-Za-z_]\w*(?:\.(?:<locals>|[A-Za-z_]\w*))*"
-_EXCEPTION = re.compile(rf"({_TYPE}(?:\(\w+\))?)(?::(?:\s(.*))?)?\Z", re.DOTALL)
-_REPR = re.compile(rf"({_TYPE})\((.*)\)\s*\Z", re.DOTALL)
+_EXCEPTION = lazy(rf"({_TYPE}(?:\(\w+\))?)(?::(?:\s(.*))?)?\Z", re.DOTALL)
+_REPR = lazy(rf"({_TYPE})\((.*)\)\s*\Z", re.DOTALL)
 # What a class of exceptions is called, for lines that no frame vouches for.
-_TELLING = re.compile(
+_TELLING = lazy(
     r"(?:Error|Exception|ExceptionGroup|Interrupt|SystemExit|StopIteration|TimeoutExpired|Failed|Again|NotFound)\Z"
 )
 _CHAINS = {
     "The above exception was the direct cause of the following exception:": "cause",
     "During handling of the above exception, another exception occurred:": "context",
 }
-_GROUP_START = re.compile(r"\s*\+ Exception Group Traceback \(most recent call last\):")
-_GROUP_RULE = re.compile(r"\s*\+-[+-]*(?: (?:\d+|\.\.\.) -+)?\s*\Z")
-_MARGIN = re.compile(r"\s*\| ?")
+_GROUP_START = lazy(r"\s*\+ Exception Group Traceback \(most recent call last\):")
+_GROUP_RULE = lazy(r"\s*\+-[+-]*(?: (?:\d+|\.\.\.) -+)?\s*\Z")
+_MARGIN = lazy(r"\s*\| ?")
 _REPR_LIMIT = 4000
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from k3triage.grammar.clocks import calendar_clock, epoch_clock, glog_clock, iso_clock, us_clock, vllm_clock
 from k3triage.grammar.own_words import own_words
 from k3triage.grammar.patterns import matcher
+from k3triage.model.lazy import lazy
 from k3triage.model.records import NO_PROCESS, Header, Line, Process, Record
 
 _LEVELS = {
@@ -37,28 +38,28 @@ _LEVELS = {
     "PANI": "CRITICAL",
     "PANIC": "CRITICAL",
 }
-_RANK = re.compile(r"\bRank (\d{1,6})\]")
-_TENSOR_RANK = re.compile(r"\bTP(\d{1,4})\b")
-_LMCACHE_TAIL = re.compile(r" \(([\w.]+\.py:\d+):[\w.]+\)\Z")
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_CLIENT = re.compile(
+_RANK = lazy(r"\bRank (\d{1,6})\]")
+_TENSOR_RANK = lazy(r"\bTP(\d{1,4})\b")
+_LMCACHE_TAIL = lazy(r" \(([\w.]+\.py:\d+):[\w.]+\)\Z")
+_ESCAPE = lazy(r"\\(.)", re.DOTALL)
+_CLIENT = lazy(
     r"(?:docker: |Error response from daemon: |Error: |nvidia-container-cli: |OCI runtime |runc (?:create|run) failed"
     r"|time=|Cannot connect to the Docker daemon|failed to create )"
 )
-_SLURM = re.compile(r"(?:slurmstepd|srun|sbatch|salloc): (error|fatal|warning|info)?")
+_SLURM = lazy(r"(?:slurmstepd|srun|sbatch|salloc): (error|fatal|warning|info)?")
 # VLLM_LOGGING_PREFIX puts any text in front of the level.
-_PREFIXED = re.compile(r"\S{1,60} (?=(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +\d\d-\d\d \d\d:)")
+_PREFIXED = lazy(r"\S{1,60} (?=(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) +\d\d-\d\d \d\d:)")
 # Programs without a grammar of their own: a severity among the first words ("<time> ERROR target: text",
 # "01/19 15:19:51 - name - ERROR - text", "[TRT] [E] text", "level=error msg=..."), or the word of a failure in front.
 _LOOSE = frozenset({"", "docker", "trtllm"})
 _LEVEL_WITHIN = 160
-_LEVEL_WORD = re.compile(
+_LEVEL_WORD = lazy(
     r" {0,2}(?:[^\s=\"]{1,60}[ \t]{1,8}){0,5}?(?:"
     r"\[(DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL|PANIC)\]"
     r"|(DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL|PANIC)(?:[ \t:]|\Z)"
     r"|\[([DIWEF])\] |level=\"?(debug|info|warn(?:ing)?|error|fatal|panic)\b)"
 )
-_FAILURE_WORD = re.compile(r"(?:[Ee]rror|panic|[Ff]atal(?: error)?): \S")
+_FAILURE_WORD = lazy(r"(?:[Ee]rror|panic|[Ff]atal(?: error)?): \S")
 # NCCL cuts its lines at 1023 bytes, so its mark stands near the start or not at all.
 _NCCL_WITHIN = 700
 

@@ -4,10 +4,10 @@ A prompt that says "CUDA out of memory" is no fault. Such parts become blanks of
 their meaning. Values quoted by an exception stay: there the program speaks.
 """
 
-import re
+from k3triage.model.lazy import lazy
 
 # From here to the end of the message everything is a stranger's.
-_TAIL = re.compile(
+_TAIL = lazy(
     r"(?:\[[^\]]*\] )?(?:"
     r"(?:Received request|Generated response|Added request|Finished request|Aborted request|Aborting request) "
     r"|Initializing (?:an|a V\d) (?:LLM )?engine \([^)]*\) with config: "
@@ -26,8 +26,8 @@ _TAIL = re.compile(
 # Files whose every line belongs to a logged request, also the lines that continue a prompt of several lines.
 _REQUEST_FILES = ("logger.py:", "request_logger.py:", "dump_input.py:")
 _REQUEST_FILE_WORDS = ("Received request ", "Generated response ", "Trace frame log", "Dumping ")
-_HTTP = re.compile(r'"(?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS|CONNECT|TRACE|PRI) ([^"]*) HTTP/[\d.]+"')
-_DEBUG_PROMPT = re.compile(r"\b(?:prompt|prompts|messages|prompt_token_ids|input_text|multi_modal_data)['\"]?\s?[:=]")
+_HTTP = lazy(r'"(?:GET|POST|PUT|DELETE|PATCH|HEAD|OPTIONS|CONNECT|TRACE|PRI) ([^"]*) HTTP/[\d.]+"')
+_DEBUG_PROMPT = lazy(r"\b(?:prompt|prompts|messages|prompt_token_ids|input_text|multi_modal_data)['\"]?\s?[:=]")
 _INPUT_VALUE = "input_value="
 _INPUT_TYPE = ", input_type="
 

@@ -1,9 +1,9 @@
 """Sentences of torch, the kernel and docker inside a message, as plain fields; numbers are converted."""
 
-import re
 from typing import Any
 
 from k3triage.grammar.patterns import finder, matcher
+from k3triage.model.lazy import lazy
 
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _MAX_REASONS = 30
@@ -154,7 +154,7 @@ def docker_error(message: str) -> dict[str, Any] | None:
     return {"origin": match["origin"], "reasons": reasons(match["message"])} if match else None
 
 
-_APART = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(: )""")
+_APART = lazy(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(: )""")
 
 
 def reasons(text: str) -> list[str]:
@@ -218,9 +218,9 @@ def engine_stats(message: str) -> dict[str, Any] | None:
 
 # Parts of the statistics line that only some versions and set-ups print, in no fixed order.
 _STATS_PARTS = {
-    "preemptions": re.compile(r", Preemptions: (\d{1,15})"),
-    "deferred": re.compile(r", Deferred: (\d{1,15}) reqs"),
-    "external_hit_rate": re.compile(r", External prefix cache hit rate: (\d{1,15}(?:\.\d{1,9})?)%"),
+    "preemptions": lazy(r", Preemptions: (\d{1,15})"),
+    "deferred": lazy(r", Deferred: (\d{1,15}) reqs"),
+    "external_hit_rate": lazy(r", External prefix cache hit rate: (\d{1,15}(?:\.\d{1,9})?)%"),
 }
 
 

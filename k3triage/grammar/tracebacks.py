@@ -14,10 +14,9 @@ its location, on every line of a record). Each stream has at most one open block
 - A block that was cut before its exception has one Raised of type "" at its last line.
 """
 
-import re
-
 from k3triage.grammar import exceptions as shapes
 from k3triage.grammar.boxes import Box, closes_box, opens_box
+from k3triage.model.lazy import lazy
 from k3triage.model.records import Line, Process, Raised, TracebackBlock
 
 _MAX_OPEN = 256
@@ -30,7 +29,7 @@ _PATIENCE = 200
 # So many lines may follow a blank one in a message of which no process is known.
 _NAKED_PARAGRAPH = 60
 
-_NO_MESSAGE = re.compile(
+_NO_MESSAGE = lazy(
     r"Process \S+:\s*\Z|Exception (?:ignored|in thread)|Fatal Python error|terminate called|Killed\b|Aborted\b"
     r"|Segmentation fault|Bus error|\*\*\* SIG|!!!!!!!|nanobind: |\S+\.py:\d+: \w*Warning: |srun: |slurmstepd: "
     r"|Loading \S+ checkpoint shards|Capturing CUDA graph|==> .+ <==|torch\.distributed\.elastic|=====+\s*\Z"

@@ -4,9 +4,9 @@ Besides real ESC sequences, logs carry them as other programs spelt them: caret 
 (`#033[36m`), source-code escapes (`\x1b[36m`, `\u001b[36m`, `\033[36m`, `\e[36m`), and colours whose ESC was lost.
 """
 
-import re
+from k3triage.model.lazy import lazy
 
-_ESCAPE = re.compile(
+_ESCAPE = lazy(
     r"\x1b(?:"
     r"\[[0-?]*[ -/]*[@-~]"  # CSI
     r"|\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC, ended by BEL or ST
@@ -17,15 +17,13 @@ _ESCAPE = re.compile(
     r"|\x9b[0-?]*[ -/]*[@-~]"
 )
 _SPELT = r"(?:\^\[|#033|(?<!\\)\\(?:x1[bB]|u001[bB]|0?33|e))"
-_SPELT_SEQUENCE = re.compile(
-    _SPELT + r"(?:\[[0-?]*[ -/]*[A-Za-z]|\][^\x07^\\#]*(?:\x07|\^G|#007|\\a|" + _SPELT + r"\\+))"
-)
-_BARE = re.compile(r"\[\d{1,3}(?:;\d{1,3})*m|\[m(?=[ (\[]|$)")
-_BLANK_BARE = re.compile(" (?:" + _BARE.pattern + ")")
-_BARE_BEFORE_WORD = re.compile(
+_SPELT_SEQUENCE = lazy(_SPELT + r"(?:\[[0-?]*[ -/]*[A-Za-z]|\][^\x07^\\#]*(?:\x07|\^G|#007|\\a|" + _SPELT + r"\\+))")
+_BARE = lazy(r"\[\d{1,3}(?:;\d{1,3})*m|\[m(?=[ (\[]|$)")
+_BLANK_BARE = lazy(" (?:" + _BARE.pattern + ")")
+_BARE_BEFORE_WORD = lazy(
     r" ?\[\d{1,3}(?:;\d{1,3})*m(?=\(|(?:DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b|\[?\d\d-\d\d )"
 )
-_TRIGGER = re.compile(r"\[(?:[\d;?]+[A-Za-z]|[mKJH])")
+_TRIGGER = lazy(r"\[(?:[\d;?]+[A-Za-z]|[mKJH])")
 
 
 def strip_ansi(text: str) -> str:

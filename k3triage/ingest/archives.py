@@ -4,7 +4,6 @@ Nothing is unpacked under a name: the bytes go into one unnamed temporary file, 
 Names that lead out of the archive, links and devices are refused, as is what grows too large.
 """
 
-import re
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -14,13 +13,14 @@ from k3triage.ingest.names import may_be_log
 from k3triage.ingest.spool import ArchiveError, Member, Spool, blocks
 from k3triage.ingest.untar import tar_members
 from k3triage.ingest.unzip import ZIP_MAGIC, zip_members
+from k3triage.model.lazy import lazy
 
 __all__ = ["ArchiveError", "Member", "is_archive", "members"]
 
 _BUNDLE = "k3triage-bundle/"
 _MANIFEST = "k3triage-bundle/manifest.json"
 _START = 4096
-_DRIVE = re.compile(r"[A-Za-z]:")
+_DRIVE = lazy(r"[A-Za-z]:")
 
 
 def is_archive(path: Path) -> bool:

@@ -11,13 +11,14 @@ import orjson
 from k3triage.ingest.draft import Draft, Entry
 from k3triage.ingest.envelopes import azure, cloudwatch, datadog, elastic, gcp, jsonlines, loki, otlp
 from k3triage.ingest.unwrap import Unwrapper
+from k3triage.model.lazy import lazy
 from k3triage.model.records import Record
 
-_KEYED_STRING = re.compile(
+_KEYED_STRING = lazy(
     rb'"(log|message|MESSAGE|msg|event|textPayload|line|value|original|LogMessage|LogEntry|short_message|full_message'
     rb'|stringValue|string_value|data)"\s*:\s*("(?:[^"\\]|\\.)*"|\[)'
 )
-_LISTED_STRING = re.compile(rb'[\[,]\s*("(?:[^"\\]|\\.)*")\s*(?=[\],])')
+_LISTED_STRING = lazy(rb'[\[,]\s*("(?:[^"\\]|\\.)*")\s*(?=[\],])')
 _HEAD = 64 << 10
 _RAW = 64 << 10
 

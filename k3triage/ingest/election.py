@@ -1,12 +1,12 @@
 """Elects the envelopes that one line alone cannot prove, over the first lines of a file."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from k3triage.ingest.draft import Draft
 from k3triage.ingest.envelopes import compose, kubernetes, labels, stamps
+from k3triage.model.lazy import lazy
 
 # fmt: off
 _NO_HOST = frozenset(
@@ -20,7 +20,7 @@ _NO_HOST = frozenset(
 # fmt: on
 
 
-_HOST_MARK = re.compile(r"[\d.-]")
+_HOST_MARK = lazy(r"[\d.-]")
 
 
 @dataclass(slots=True)

@@ -1,21 +1,19 @@
 """Prefixes by which launchers and vLLM itself name the process that wrote a line."""
 
-import re
 from dataclasses import dataclass
 
 from k3triage.ingest.draft import Draft
+from k3triage.model.lazy import lazy
 
-_PROCESS = re.compile(
+_PROCESS = lazy(
     r"(?P<name>[^\W\d][\w.:<>/+-]*)?(?: rank=(?P<rank>\d+))?(?:^| )pid=(?P<pid>\d+)(?:, ip=(?P<ip>[\w.:%]+))?$"
 )
-_DAEMON = re.compile(
-    r"(?P<name>raylet|autoscaler|gcs_server|pid=gcs_server)(?: \+[\dhms]+)?(?:, ip=(?P<ip>[\w.:%]+))?$"
-)
-_TENSOR_RANK = re.compile(r"\w*?Worker_TP(\d+)$")
-_RANK = re.compile(r"\[(?:rank|default)(\d+)\]:(?=[ \[]|$)")
-_MPI = re.compile(r"\[(?:[\w.@-]+@)?\d+,(\d+)\]<(stdout|stderr|stddiag)>:")
-_MPICH = re.compile(r"rank #(\d+):")
-_REPEATED = re.compile(
+_DAEMON = lazy(r"(?P<name>raylet|autoscaler|gcs_server|pid=gcs_server)(?: \+[\dhms]+)?(?:, ip=(?P<ip>[\w.:%]+))?$")
+_TENSOR_RANK = lazy(r"\w*?Worker_TP(\d+)$")
+_RANK = lazy(r"\[(?:rank|default)(\d+)\]:(?=[ \[]|$)")
+_MPI = lazy(r"\[(?:[\w.@-]+@)?\d+,(\d+)\]<(stdout|stderr|stddiag)>:")
+_MPICH = lazy(r"rank #(\d+):")
+_REPEATED = lazy(
     r" ?\[repeated (\d{1,9})x across (?:all nodes|cluster)\]"
     r"(?: \(Ray deduplicates logs by default\.[^()]*(?:\([^()]*\)[^()]*)?\))?"
 )

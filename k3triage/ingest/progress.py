@@ -1,24 +1,22 @@
 """Progress bars and lines that several processes wrote into one: which pieces are records of their own."""
 
-import re
+from k3triage.model.lazy import lazy
 
-_BAR = re.compile(
+_BAR = lazy(
     r"\d%\||\d%\s+Completed|\bit/s|\bs/it|[kMG]i?B/s|\d%\s*\[|\[[=>#. -]{5,}\]|[━█▏▎▍▌▋▊▉]{3}|Extracting|Downloading"
 )
-_VARIABLE = re.compile(r"[\d\s=>#.█▏▎▍▌▋▊▉━/|:,?<%\[\]-]+")
+_VARIABLE = lazy(r"[\d\s=>#.█▏▎▍▌▋▊▉━/|:,?<%\[\]-]+")
 _LEVEL = r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)"
-_HINT = re.compile(r" pid=|[A-Z] \d\d-\d\d |(?:it/s|s/it)\]")
+_HINT = lazy(r" pid=|[A-Z] \d\d-\d\d |(?:it/s|s/it)\]")
 # A bar of tqdm ends with this bracket; what follows on the line is someone else's.
-_BEHIND_BAR = re.compile(r"(?:it/s|s/it)\] *(?=[^\s\]])")
-_HEADER = re.compile(_LEVEL + r" \d\d-\d\d \d\d:\d\d:\d\d (?:\[[^\]\n]{1,120}\]|[\w./-]{1,80}:\d+\])")
-_HEADER_START = re.compile(_LEVEL + r" \d\d-\d\d \d\d:\d\d:\d\d ")
-_PREFIX = re.compile(r"\([A-Z][\w.:-]*(?: rank=\d+)? pid=\d+(?:, ip=[\w.:]+)?\)")
-_TORN = re.compile(r"\([A-Za-z]\w{0,40}(?: (?:r|ra|ran|rank|rank=\d*|p|pi|pid|pid=\d*))?$")
-_BAR_END = re.compile(r"(?:it/s|s/it|B/s|\d\d:\d\d(?:, *\?? ?[\d.]*)?)\]?[^\w]*$|\d%\|?[^\w]*$|Completed[^\w]*$")
+_BEHIND_BAR = lazy(r"(?:it/s|s/it)\] *(?=[^\s\]])")
+_HEADER = lazy(_LEVEL + r" \d\d-\d\d \d\d:\d\d:\d\d (?:\[[^\]\n]{1,120}\]|[\w./-]{1,80}:\d+\])")
+_HEADER_START = lazy(_LEVEL + r" \d\d-\d\d \d\d:\d\d:\d\d ")
+_PREFIX = lazy(r"\([A-Z][\w.:-]*(?: rank=\d+)? pid=\d+(?:, ip=[\w.:]+)?\)")
+_TORN = lazy(r"\([A-Za-z]\w{0,40}(?: (?:r|ra|ran|rank|rank=\d*|p|pi|pid|pid=\d*))?$")
+_BAR_END = lazy(r"(?:it/s|s/it|B/s|\d\d:\d\d(?:, *\?? ?[\d.]*)?)\]?[^\w]*$|\d%\|?[^\w]*$|Completed[^\w]*$")
 # What launchers put before a line: times, "[Stage-0]", "(Process)", "worker:".
-_LABEL = re.compile(
-    r"(?:(?:[\d:.,T/+Z-]{5,35}|\[[\w .:,/-]{1,40}\]|\([A-Za-z]{1,20}\)|[\w.-]{1,30}[:|]|[|>-])[ \t]+){1,6}"
-)
+_LABEL = lazy(r"(?:(?:[\d:.,T/+Z-]{5,35}|\[[\w .:,/-]{1,40}\]|\([A-Za-z]{1,20}\)|[\w.-]{1,30}[:|]|[|>-])[ \t]+){1,6}")
 _MAX_PIECES = 64
 
 

@@ -1,9 +1,10 @@
 """Times of envelopes as whole nanoseconds since 1970 UTC, which keeps the order of entries a float would merge."""
 
-import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
+
+from k3triage.model.lazy import lazy
 
 MONTHS = {
     name: number
@@ -15,10 +16,10 @@ NO_YEAR = 1972
 """Year that stands in where an envelope has none: the first leap year of the epoch, so that Feb 29 exists."""
 
 _SECOND = 1_000_000_000
-_STAMP = re.compile(
+_STAMP = lazy(
     r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9})\d*)?(?: ?(Z|UTC|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"
 )
-_NUMBER = re.compile(r"\d{9,19}(?:\.\d{1,9})?$")
+_NUMBER = lazy(r"\d{9,19}(?:\.\d{1,9})?$")
 
 
 @lru_cache(maxsize=64)

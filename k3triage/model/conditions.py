@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-_CONDITION = re.compile(r"^\s*([\w.]+)\s*(<=|>=|!=|=|<|>|~)\s*(.+?)\s*$")
+from k3triage.model.lazy import lazy
+
+_CONDITION = lazy(r"^\s*([\w.]+)\s*(<=|>=|!=|=|<|>|~)\s*(.+?)\s*$")
 
 # Every fact that a condition may name. Launch arguments ("flags.<name>", or "<name>" alone where it holds an
 # underscore) and environment variables ("env.<NAME>") come on top.

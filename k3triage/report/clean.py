@@ -4,14 +4,16 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from k3triage.model.lazy import lazy
+
 # Whole sequences go first (colours, titles, hyperlinks); what is left of the control characters is spelled out, so
 # that a reader sees that something was there. Bidirectional and invisible formatting can reorder a printed line.
-_SEQUENCE = re.compile(
+_SEQUENCE = lazy(
     r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]{0,8}[0-Z\\^-~]"
 )
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_UNSAFE = lazy(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _MARK = "..."
 
 

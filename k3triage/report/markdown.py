@@ -3,10 +3,11 @@
 import re
 
 from k3triage.model.enums import Role, Status
+from k3triage.model.lazy import lazy
 from k3triage.model.report import Report, Verdict
 from k3triage.report.clean import clean, clean_lines, listing, number
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!@&$])")
+_SPECIAL = lazy(r"([\\`*_{}\[\]<>#|~!@&$])")
 _LONGEST = 4000
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from k3triage.errors import RulePackError
+from k3triage.model.lazy import lazy
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-_TOML_PLACE = re.compile(r"^(.*?) \(at (?:line (\d+), column (\d+)|end of document)\)$", re.DOTALL)
-_HEADER = re.compile(r"^\s*\[\[?\s*([\w-]+)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"^(\s*)([\w-]+)\s*=\s*")
+_TOML_PLACE = lazy(r"^(.*?) \(at (?:line (\d+), column (\d+)|end of document)\)$", re.DOTALL)
+_HEADER = lazy(r"^\s*\[\[?\s*([\w-]+)\s*\]\]?\s*(?:#.*)?$")
+_KEY = lazy(r"^(\s*)([\w-]+)\s*=\s*")
 _QUOTES = ("'''", '"""')
 _WIDEST = 160
 # What a field holds, in words instead of the schema's pattern.

@@ -3,10 +3,11 @@
 import re
 
 from k3triage.ingest.draft import Draft
+from k3triage.model.lazy import lazy
 
-_LINE = re.compile(r"([A-Za-z0-9][\w.-]{0,127}) +\|(?: |$)")
+_LINE = lazy(r"([A-Za-z0-9][\w.-]{0,127}) +\|(?: |$)")
 # The name, padded by two blanks at least: tables and other programs' bars do not look so.
-_CERTAIN = re.compile(r"([A-Za-z0-9][\w.-]*[-_]\d{1,4}) {2,}\|(?: |$)")
+_CERTAIN = lazy(r"([A-Za-z0-9][\w.-]*[-_]\d{1,4}) {2,}\|(?: |$)")
 _LEVELS = frozenset(("TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL", "SUCCESS"))
 
 

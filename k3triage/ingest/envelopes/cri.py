@@ -1,11 +1,10 @@
 """The log files of containerd and CRI-O: `TIME STREAM TAG text`; tag P: the line goes on in its stream's next."""
 
-import re
-
 from k3triage.ingest.draft import Draft
 from k3triage.ingest.times import stamp
+from k3triage.model.lazy import lazy
 
-_BEHIND_TIME = re.compile(r" (stdout|stderr) (?:([PF])(?::[\w:]*)?(?: |$))?")
+_BEHIND_TIME = lazy(r" (stdout|stderr) (?:([PF])(?::[\w:]*)?(?: |$))?")
 
 
 def cri(text: str, draft: Draft) -> str | None:

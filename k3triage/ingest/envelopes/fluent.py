@@ -1,6 +1,5 @@
 """Fluent Bit and Fluentd: JSON lines, Fluent Bit's stdout form, and Fluentd's file form."""
 
-import re
 from typing import Any
 
 import orjson
@@ -8,9 +7,10 @@ import orjson
 from k3triage.ingest.draft import Draft, Entry
 from k3triage.ingest.envelopes.fields import at, first, text_of, word
 from k3triage.ingest.times import any_time, number, stamp
+from k3triage.model.lazy import lazy
 
-_STDOUT = re.compile(r"\[\d+\] (\S{1,255}): \[\[?(\d{9,10}\.\d{1,9})(?:, \{[^{}]*\}\])?, \{")
-_PAIR = re.compile(r'"(log|message|MESSAGE|stream)"=>("(?:[^"\\]|\\.)*")')
+_STDOUT = lazy(r"\[\d+\] (\S{1,255}): \[\[?(\d{9,10}\.\d{1,9})(?:, \{[^{}]*\}\])?, \{")
+_PAIR = lazy(r'"(log|message|MESSAGE|stream)"=>("(?:[^"\\]|\\.)*")')
 
 
 def entry(item: dict[str, Any]) -> list[Entry] | None:

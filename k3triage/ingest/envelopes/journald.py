@@ -1,16 +1,16 @@
 """journalctl: the short forms (short, short-precise, short-iso, short-unix) and JSON; the export form line by line."""
 
-import re
 from typing import Any
 
 from k3triage.ingest.draft import Draft, Entry
 from k3triage.ingest.times import MONTHS, number, stamp, yearless
+from k3triage.model.lazy import lazy
 
-_SHORT = re.compile(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,9}))? ")
-_UNIX = re.compile(r"(\d{10}\.\d{6}) ")
-_WHO = re.compile(r"([\w.:-]{1,255}) ([^\s\[\]:]{1,128})(?:\[(\d{1,10})\])?: ?")
+_SHORT = lazy(r"([A-Z][a-z]{2}) ([ \d]\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,9}))? ")
+_UNIX = lazy(r"(\d{10}\.\d{6}) ")
+_WHO = lazy(r"([\w.:-]{1,255}) ([^\s\[\]:]{1,128})(?:\[(\d{1,10})\])?: ?")
 _LEVELS = frozenset(("DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"))
-_REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.*?) ?\]$")
+_REPEATED = lazy(r"message repeated (\d{1,9}) times: \[ ?(.*?) ?\]$")
 
 
 def short(text: str, draft: Draft) -> str | None:

@@ -1,6 +1,5 @@
 """Which collector an object on a line of JSON comes from."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +20,7 @@ from k3triage.ingest.envelopes import (
     own_json,
     vector,
 )
+from k3triage.model.lazy import lazy
 
 # Narrow shapes first; the program's own JSON last but one, as a collector may have added fields to it.
 _SHAPES: tuple[Callable[[dict[str, Any]], list[Entry] | None], ...] = (
@@ -42,8 +42,8 @@ _SHAPES: tuple[Callable[[dict[str, Any]], list[Entry] | None], ...] = (
     own_json.entry,
     cloudwatch.entry,
 )
-_TORN = re.compile(r'"(?:log|message|MESSAGE|textPayload|msg|line)"\s*:\s*"((?:[^"\\]|\\.)*)')
-_TORN_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{0,3})?$")
+_TORN = lazy(r'"(?:log|message|MESSAGE|textPayload|msg|line)"\s*:\s*"((?:[^"\\]|\\.)*)')
+_TORN_ESCAPE = lazy(r"\\(?:u[0-9A-Fa-f]{0,3})?$")
 
 
 def entries(item: dict[str, Any]) -> list[Entry] | None:

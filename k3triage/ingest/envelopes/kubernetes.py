@@ -1,13 +1,12 @@
 """kubectl logs --prefix, and stern."""
 
-import re
-
 from k3triage.ingest.draft import Draft
+from k3triage.model.lazy import lazy
 
-_PREFIX = re.compile(r"\[pod/([a-z0-9][a-z0-9.-]*)/([a-z0-9][a-z0-9.-]*)\](?: |$)")
-_MARKER = re.compile(r"[+-] (?:([a-z0-9][a-z0-9.-]*) › )?([a-z0-9][a-z0-9.-]*) › ([a-z0-9][a-z0-9.-]*)$")
-_STERN = re.compile(r"(?:([a-z0-9][a-z0-9.-]*) )?([a-z0-9][a-z0-9.-]*) ([a-z0-9][a-z0-9.-]*)(?: |$)")
-_POD_NAME = re.compile(r"[a-z0-9][a-z0-9.-]*-(?:[a-z0-9]{5}|\d{1,4})$")
+_PREFIX = lazy(r"\[pod/([a-z0-9][a-z0-9.-]*)/([a-z0-9][a-z0-9.-]*)\](?: |$)")
+_MARKER = lazy(r"[+-] (?:([a-z0-9][a-z0-9.-]*) › )?([a-z0-9][a-z0-9.-]*) › ([a-z0-9][a-z0-9.-]*)$")
+_STERN = lazy(r"(?:([a-z0-9][a-z0-9.-]*) )?([a-z0-9][a-z0-9.-]*) ([a-z0-9][a-z0-9.-]*)(?: |$)")
+_POD_NAME = lazy(r"[a-z0-9][a-z0-9.-]*-(?:[a-z0-9]{5}|\d{1,4})$")
 
 
 def prefix(text: str, draft: Draft) -> str | None:

@@ -1,15 +1,14 @@
 """Bare labels in front of each line: srun -l, pdsh, kubetail, parallel --tag. Only the whole file can tell them."""
 
-import re
-
 from k3triage.ingest.draft import Draft
+from k3triage.model.lazy import lazy
 
-SLURM = re.compile(r" {0,6}(\d{1,6}):(?: |$)")
-HOST = re.compile(r"([A-Za-z0-9][\w.-]{0,120}):(?: |$)")
-TAB = re.compile(r"([\w./:@-]{1,120})\t")
-WORD = re.compile(r"([a-z0-9][\w./-]{1,120}) ")
+SLURM = lazy(r" {0,6}(\d{1,6}):(?: |$)")
+HOST = lazy(r"([A-Za-z0-9][\w.-]{0,120}):(?: |$)")
+TAB = lazy(r"([\w./:@-]{1,120})\t")
+WORD = lazy(r"([a-z0-9][\w./-]{1,120}) ")
 # Text that surely is a program's own line: what stands before it is a label, even in a file that has few of them.
-CERTAIN_TEXT = re.compile(
+CERTAIN_TEXT = lazy(
     r"(?:\([A-Z]\w*(?: rank=\d+)? pid=\d+\)|\[rank\d+\]:|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) "
     r"\d\d-\d\d \d\d:\d\d:\d\d "
     r"|[\w.-]+:\d+:\d+ \[\d+\] (?:NCCL |\S+:\d+ NCCL )|Traceback \(most recent)"

@@ -1,13 +1,13 @@
 """Grafana Loki: API answers with streams, Grafana's download, logcli's jsonl and its default form."""
 
-import re
 from typing import Any
 
 from k3triage.ingest.draft import Draft, Entry
 from k3triage.ingest.envelopes.fields import at, text_of, word
 from k3triage.ingest.times import any_time
+from k3triage.model.lazy import lazy
 
-_LABELS = re.compile(r'\{[A-Za-z_]\w*="(?:[^"\\]|\\.)*"(?:, ?[A-Za-z_]\w*="(?:[^"\\]|\\.)*")*\} ?')
+_LABELS = lazy(r'\{[A-Za-z_]\w*="(?:[^"\\]|\\.)*"(?:, ?[A-Za-z_]\w*="(?:[^"\\]|\\.)*")*\} ?')
 
 
 def entry(item: dict[str, Any]) -> list[Entry] | None:

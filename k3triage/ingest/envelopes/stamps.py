@@ -1,15 +1,14 @@
 """A time in front of a line: docker logs -t, kubectl logs --timestamps, GitHub Actions, RunPod, Docker Desktop."""
 
-import re
-
 from k3triage.ingest.draft import Draft
 from k3triage.ingest.times import stamp
+from k3triage.model.lazy import lazy
 
-_GITHUB_JOB = re.compile(r"[^\t]{1,200}\t[^\t]{1,200}\t\ufeff?(?=\d{4}-\d\d-\d\dT)")
-_GITHUB_COMMAND = re.compile(r"##\[(error|warning|group|endgroup|command|debug|section)\]")
-_RUNPOD = re.compile(r"[a-z0-9]{12,20}\[(error|info|warning|warn|debug)\]")
+_GITHUB_JOB = lazy(r"[^\t]{1,200}\t[^\t]{1,200}\t\ufeff?(?=\d{4}-\d\d-\d\dT)")
+_GITHUB_COMMAND = lazy(r"##\[(error|warning|group|endgroup|command|debug|section)\]")
+_RUNPOD = lazy(r"[a-z0-9]{12,20}\[(error|info|warning|warn|debug)\]")
 _LEVELS = {"error": "ERROR", "warning": "WARNING", "warn": "WARNING"}
-_DESKTOP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?= (?![|-] )|$)")
+_DESKTOP = lazy(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?= (?![|-] )|$)")
 
 
 def rfc3339(text: str, draft: Draft) -> str | None:

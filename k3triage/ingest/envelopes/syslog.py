@@ -1,17 +1,16 @@
 """syslog on the wire and in files: RFC 3164 and RFC 5424 with their PRI, and Talos' kernel log."""
 
-import re
-
 from k3triage.ingest.draft import Draft
 from k3triage.ingest.envelopes import journald
 from k3triage.ingest.times import stamp
+from k3triage.model.lazy import lazy
 
-_PRI = re.compile(r"<(\d{1,3})>(?:(1) )?")
-_HEADER_5424 = re.compile(r"(\S{1,255}) (\S{1,48}) (\S{1,128}) (\S{1,32}) ")
-_STRUCTURED = re.compile(r'(?:-|(?:\[[^\s\]"=]{1,32}(?: [^\s\]"=]{1,32}="(?:[^"\\\]]|\\.)*")*\])+)(?: |$)')
-_TAG_3164 = re.compile(r"([\w./-]{1,48})(?:\[(\d{1,10})\])?: ?")
-_TALOS = re.compile(r"(?:(\d[\d.]{6,14}|[\da-f:]{3,39}): )?(?:kern|user|daemon|syslog): +(\w+): \[")
-_OCTAL = re.compile(r"#(0[01][0-7]|177)(?=\[|#|\S)")
+_PRI = lazy(r"<(\d{1,3})>(?:(1) )?")
+_HEADER_5424 = lazy(r"(\S{1,255}) (\S{1,48}) (\S{1,128}) (\S{1,32}) ")
+_STRUCTURED = lazy(r'(?:-|(?:\[[^\s\]"=]{1,32}(?: [^\s\]"=]{1,32}="(?:[^"\\\]]|\\.)*")*\])+)(?: |$)')
+_TAG_3164 = lazy(r"([\w./-]{1,48})(?:\[(\d{1,10})\])?: ?")
+_TALOS = lazy(r"(?:(\d[\d.]{6,14}|[\da-f:]{3,39}): )?(?:kern|user|daemon|syslog): +(\w+): \[")
+_OCTAL = lazy(r"#(0[01][0-7]|177)(?=\[|#|\S)")
 
 
 def syslog(text: str, draft: Draft) -> str | None:
