@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from k3triage.checks.context import Context
+from k3triage.checks.image import official
 from k3triage.model.checks import Check, Group, State
 from k3triage.model.conditions import version_key
 
@@ -124,6 +125,9 @@ def _cuda(context: Context) -> Check:
             if wanted is None or version_key(str(context.value("image_cuda")))[:1] >= (wanted,)
             else State.VIOLATED
         )
+    elif official(context):
+        names = ["image"]
+        state, fact = State.OK, f"{context.value('image')} is built for CUDA {wanted}"
     if context.value("nvcc") is not None and state is State.UNKNOWN:
         note = f"nvcc {context.value('nvcc')} is an installed toolkit; it does not tell what torch was built with"
     if state is State.UNKNOWN and ceiling is not None:

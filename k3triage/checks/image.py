@@ -102,7 +102,7 @@ def _vllm(context: Context) -> Check:
     state, fact, note = State.UNKNOWN, f"vLLM {version}" if version else None, None
     if version is not None:
         state, note = _judge(context, str(version))
-    elif _official(context):
+    elif official(context):
         fact = f"{context.value('image')} carries a build that has the model"
         state = State.OK
     return context.answer(
@@ -128,7 +128,7 @@ def _judge(context: Context, version: str) -> tuple[State, str | None]:
     if ".dev" in version or re.search(r"\drc\d", version):
         if own > least and not version.startswith("0.1."):
             return State.OK, "a development build on the way to a later release"
-        if _official(context):
+        if official(context):
             return State.OK, "the official image's own build; its number does not count"
         return State.UNKNOWN, "a development build: its number does not tell whether it has the model"
     if own >= least:
@@ -138,7 +138,8 @@ def _judge(context: Context, version: str) -> tuple[State, str | None]:
     return State.VIOLATED, note
 
 
-def _official(context: Context) -> bool:
+def official(context: Context) -> bool:
+    """Whether the image is one that the profile names as right whatever it holds."""
     image = str(context.value("image") or "")[:_LONGEST]
     rules = [rule for rule in context.profile.image if re.fullmatch(rule.pattern, image, re.IGNORECASE)]
     return bool(rules) and rules[0].state == "ok"

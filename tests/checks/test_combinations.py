@@ -79,7 +79,11 @@ CASES: dict[str, Case] = {
     "modules loaded": ([lsmod("nvidia", "nvidia_uvm")], {"driver.modules": OK}),
     "requirement switched off": ([container(OFFICIAL, env={"NVIDIA_DISABLE_REQUIRES": "1"})], {"driver.requirement_not_hidden": BAD, "image.tag": OK}),
     # image tags
-    "official image": ([container(OFFICIAL)], {"image.tag": OK, "vllm.version": OK}),
+    "official image": ([container(OFFICIAL)], {"image.tag": OK, "vllm.version": OK, "cuda.build": OK}),
+    "launch script for two B200 nodes": (
+        [[f"docker run --gpus all --ipc=host {OFFICIAL} {K3} -tp 8 -pp 2 --nnodes 2 --gpu-memory-utilization 0.95"], smi("580.65.06", B200, 8)],
+        {"image.tag": OK, "gpu.memory": OK, "comm.shm": OK, "issue.b200_first_pass_oom": BAD, "comm.rdma": OPEN, "prefix.enabled": BAD},
+    ),
     "official image by digest": ([container(OFFICIAL + "@sha256:" + "a" * 64)], {"image.tag": OK}),
     "kimi-k3-cu129 does not exist": ([container(OFFICIAL + "-cu129")], {"image.tag": BAD}),
     "release 0.27.1": ([container("vllm/vllm-openai:v0.27.1")], {"image.tag": OK}),
