@@ -23,10 +23,10 @@ def render_acceptance(report: Report, *, color: bool = False, width: int = 100) 
     lines.append("")
     if report.accepted:
         lines.append("Accepted: all five rungs hold.")
+    elif len(open_) == 1:
+        lines.append(f"Not accepted: rung {open_[0]} does not hold.")
     else:
-        lines.append(
-            f"Not accepted: rung {', '.join(open_)} does not hold." if open_ else "Not accepted: nothing seen."
-        )
+        lines.append(f"Not accepted: rungs {', '.join(open_)} do not hold.")
     return "\n".join(lines) + "\n"
 
 

@@ -183,10 +183,8 @@ class _Page:
                 lines.append(self.say(key, listing(_placed(group), 3, self.say("more"))))
         if len(self.report.attempts) > 1:
             lines.append(self.attempts(verdict))
-        if self.report.acceptance:
-            lines.append(
-                self.say("acceptance", ", ".join(f"{s.step} {s.name} {s.state}" for s in self.report.acceptance))
-            )
+        if any(step.state == "passed" for step in self.report.acceptance):
+            lines.append(self.say("acceptance", ", ".join(f"{s.step} {s.state}" for s in self.report.acceptance)))
         unmet = [check.id for check in self.report.checks if check.state is State.VIOLATED]
         if unmet:
             lines.append(self.say("unmet", self.report.profile or "", listing(unmet, 2, self.say("more"))))
