@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from k3triage.diagnose.facts import Fact, Facts, engine_settings, launch_arguments
@@ -11,6 +10,7 @@ from k3triage.diagnose.samples import Counted, span
 from k3triage.diagnose.timeline import Timeline
 from k3triage.model.conditions import version_key
 from k3triage.model.lazy import lazy
+from k3triage.model.shapes import dataclass
 from k3triage.rules.policy import Default, prefix_policy
 
 ON = "on"
@@ -85,7 +85,7 @@ class _Stated:
 def find_setting(number: int, parsed: ParsedInput, timeline: Timeline, counted: Counted, facts: Facts) -> Setting:
     """The setting of one input; facts serve where the input does not show its own launch."""
     stated = _read(number, parsed, timeline)
-    flags = stated.flags if stated.flags is not None else facts.flags()
+    flags = stated.flags if stated.flags is not None else _flags_of_others(facts)
     config = stated.config or {}
     model = str(flags.get("model") or flags.get("model_tag") or config.get("model") or facts.value("model") or "")
     served = str(flags.get("served_model_name") or config.get("served_model_name") or "")
@@ -129,6 +129,12 @@ def find_setting(number: int, parsed: ParsedInput, timeline: Timeline, counted: 
         known = default is not None and not default.on
         setting.because = default.because if default is not None and known else "nobody asked for it"
     return setting
+
+
+def _flags_of_others(facts: Facts) -> Mapping[str, Any]:
+    """Launch arguments from other inputs, those of evidence (`docker inspect`) included."""
+    stated = {name[6:]: fact.value for name, fact in facts.stated.items() if name.startswith("flags.")}
+    return {**stated, **facts.flags()}
 
 
 def _read(number: int, parsed: ParsedInput, timeline: Timeline) -> _Stated:

@@ -225,3 +225,13 @@ def test_hostile_numbers_do_no_harm() -> None:
     ]
     bad += [line.replace("1800.0", "9" * 400) for line in stats("0.29.0", [0.0])]
     assert found([*HEAD, *bad]) == (None, None)
+
+
+def test_the_flag_may_stand_in_docker_inspect() -> None:
+    inspected = """[{"Id": "sha256:0", "State": {"Status": "running", "OOMKilled": false, "ExitCode": 0},
+ "Config": {"Image": "vllm/vllm-openai:v0.29.0", "Env": [], "Entrypoint": ["vllm", "serve"],
+  "Cmd": ["/srv/llama", "--no-enable-prefix-caching"]}, "HostConfig": {"ShmSize": 67108864}}]""".splitlines()
+    log = [engine("0.29.0", False), *READY]
+    verdict = report(log, inspected).verdict
+    assert verdict is not None and verdict.cause == "prefix_cache.off_by_flag"
+    assert found(log)[0] == "prefix_cache.off_by_default"
