@@ -1,5 +1,6 @@
 """Writes the bundle: one gzip'd tar, with a manifest of what was gathered, how, and what is absent and why."""
 
+import contextlib
 import hashlib
 import io
 import json
@@ -58,6 +59,11 @@ class BundleWriter:
         }
         self._write(MANIFEST, (json.dumps(manifest, indent=2) + "\n").encode())
         self._tar.close()
+
+    def abandon(self) -> None:
+        """End an archive that will not be completed, so that nothing writes into the stream any more."""
+        with contextlib.suppress(OSError, ValueError):
+            self._tar.close()
 
     def _free(self, name: str) -> str:
         stem, dot, suffix = name.rpartition(".")

@@ -8,7 +8,7 @@ from typing import Any
 from k3triage.collect import environ
 from k3triage.collect.machine import Machine
 from k3triage.collect.scrub import argument_secrets, hide_arguments
-from k3triage.collect.steps import LARGE, SMALL, Gathered, Step, made, perform
+from k3triage.collect.steps import LARGE, SMALL, Gathered, Step, last_line, made, perform
 from k3triage.collect.target import VLLM, Target, launch_text, seconds
 from k3triage.report.redact import LineRedactor
 
@@ -146,7 +146,7 @@ def candidates(machine: Machine, timeout: float) -> tuple[list[str], str | None]
     """Names of the containers that look like vLLM servers, the likeliest to have failed first; why there are none."""
     output = machine.run(("docker", "ps", "--all", "--quiet", "--no-trunc"), timeout=timeout, limit=SMALL)
     if output.problem or output.code:
-        return [], output.problem or (output.errors.decode("utf-8", "replace").strip() or "docker ps failed")
+        return [], output.problem or last_line(output) or "docker ps failed"
     ids = output.data.decode("ascii", "replace").split()[:500]
     if not ids:
         return [], "Docker has no containers"

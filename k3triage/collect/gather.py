@@ -61,12 +61,11 @@ def collect(
     targets = _named(machine, wanted, timeout, now, redact) if wanted else _found(machine, timeout, now, redact, notes)
     scrubber = Scrubber(frozenset().union(*(target.secrets for target in targets)), redact)
     writer = BundleWriter(stream, now)
-    for gathered in _everything(machine, targets, timeout):
-        data = None if gathered.data is None else scrubber.scrub(gathered.data, gathered.step.shape)
-        reason = gathered.reason
-        if reason is not None:
-            reason = scrubber.scrub(reason.encode("utf-8", "replace")).decode("utf-8", "replace")
-        writer.add(gathered, data, scrubber.words(gathered.command), reason)
+    try:
+        _fill(writer, _everything(machine, targets, timeout), scrubber)
+    except BaseException:
+        writer.abandon()
+        raise
     writer.close(
         {
             "created": datetime.fromtimestamp(now, UTC).isoformat(timespec="seconds"),
@@ -88,6 +87,15 @@ def collect(
         notes=notes,
         has_log=any(name.endswith(".log") and not name.startswith(f"{FOLDER}/") for name in members),
     )
+
+
+def _fill(writer: BundleWriter, results: Iterator[Gathered], scrubber: Scrubber) -> None:
+    for gathered in results:
+        data = None if gathered.data is None else scrubber.scrub(gathered.data, gathered.step.shape)
+        reason = gathered.reason
+        if reason is not None:
+            reason = scrubber.scrub(reason.encode("utf-8", "replace")).decode("utf-8", "replace")
+        writer.add(gathered, data, scrubber.words(gathered.command), reason)
 
 
 def _named(machine: Machine, wanted: Wanted, timeout: float, now: float, redact: bool) -> list[Target]:
@@ -147,5 +155,10 @@ def _everything(machine: Machine, targets: Sequence[Target], timeout: float) -> 
     else:
         steps += about_host
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for results in pool.map(lambda step: perform(machine, step, timeout), steps):
-            yield from results
+        try:
+            for results in pool.map(lambda step: perform(machine, step, timeout), steps):
+                yield from results
+        except BaseException:  # the user's Ctrl-C above all: it must not wait for what hangs
+            pool.shutdown(wait=False, cancel_futures=True)
+            machine.stop()
+            raise

@@ -7,7 +7,7 @@ from typing import Any
 from k3triage.collect import environ
 from k3triage.collect.machine import Machine
 from k3triage.collect.scrub import argument_secrets, hide_arguments
-from k3triage.collect.steps import LARGE, Gathered, Step, absent, made, perform
+from k3triage.collect.steps import LARGE, Gathered, Step, absent, last_line, made, perform
 from k3triage.collect.target import VLLM, Target, launch_text, seconds
 from k3triage.report.redact import LineRedactor
 
@@ -146,7 +146,7 @@ def candidates(machine: Machine, timeout: float) -> tuple[list[str], str | None]
     command = ("kubectl", "get", "pods", "--all-namespaces", "--output=json")
     output = machine.run(command, timeout=timeout, limit=LARGE)
     if output.problem or output.code:
-        return [], output.problem or (output.errors.decode("utf-8", "replace").strip() or "kubectl failed")
+        return [], output.problem or last_line(output) or "kubectl failed"
     found: list[tuple[bool, float, str]] = []
     for pod in _list(_object(output.data) or {}, "items"):
         spec, status, meta = _part(pod, "spec"), _part(pod, "status"), _part(pod, "metadata")

@@ -53,6 +53,10 @@ class Machine(Protocol):
         """Where a link leads, None where it is none or cannot be read."""
         ...
 
+    def stop(self) -> None:
+        """End all commands that are running, and start none any more."""
+        ...
+
 
 class BothEnds:
     """Keeps the first and the last bytes of a stream, cut at line ends, and counts what it left out."""
@@ -94,9 +98,15 @@ class BothEnds:
 class LocalMachine:
     """This machine. Commands get no input, run in a group of their own and are ended with all that they started."""
 
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopped = False
+
     def run(self, command: Sequence[str], *, timeout: float, limit: int, merge: bool = False) -> Output:
         """See `Machine`."""
         start = time.monotonic()
+        if self._stopped:
+            return Output(code=None, problem="not run any more")
         try:
             process = subprocess.Popen(
                 list(command),
@@ -111,7 +121,9 @@ class LocalMachine:
         except OSError as error:
             return Output(code=None, problem=f"{command[0]} does not start: {error.strerror or error}")
         out, errors = BothEnds(limit), BothEnds(_ERRORS_LIMIT)
+        self._running.add(process)
         ended = _drain(process, out, errors, start + timeout)
+        self._running.discard(process)
         if not ended:
             _end(process)
         for pipe in (process.stdout, process.stderr):
@@ -126,6 +138,13 @@ class LocalMachine:
             cut,
             None if ended else f"stopped after {timeout:g} s",
         )
+
+    def stop(self) -> None:
+        """See `Machine`."""
+        self._stopped = True
+        for process in list(self._running):
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
 
     def read(self, path: str, limit: int) -> Output:
         """See `Machine`. Only regular files: a pipe or device could block for ever."""

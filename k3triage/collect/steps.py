@@ -85,6 +85,11 @@ def absent(member: str, what: str, reason: str) -> Gathered:
     return Gathered(Step(member, what), reason=reason)
 
 
+def last_line(output: Output) -> str:
+    """The last line on standard error: with the usual tools, the one that says why it failed."""
+    return (output.errors.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
+
+
 def _judged(step: Step, output: Output) -> tuple[bytes | None, str | None]:
     if output.problem is None and output.code == 0:
         return (output.data, None) if output.data.strip() else (None, "nothing was printed")

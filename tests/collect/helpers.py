@@ -100,6 +100,9 @@ class FakeMachine:
     def link(self, path: str) -> str | None:
         return self.links.get(path)
 
+    def stop(self) -> None:
+        raise AssertionError("nothing is to be stopped here")
+
 
 class Bundle:
     """A written bundle, in memory."""

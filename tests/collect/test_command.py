@@ -1,8 +1,10 @@
 """The command line of collect: what it refuses, what it writes, how it ends."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,31 @@ def test_a_command_that_hangs_is_recorded_and_holds_nobody_up(tmp_path: Path) ->
     entry = bundle.entry("GPUs and driver, on the host")
     assert done.returncode == 0 and entry["reason"] == "stopped after 1 s" and entry["seconds"] < 20
     assert bundle.text("host/nvidia-smi.txt") == "first words\n"
+
+
+def test_an_interrupt_ends_it_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    bin_folder = tmp_path / "bin"
+    bin_folder.mkdir()
+    script = bin_folder / "nvidia-smi"
+    script.write_text(
+        f"#!{sys.executable}\nimport pathlib, time\npathlib.Path({str(ready)!r}).touch()\ntime.sleep(600)\n"
+    )
+    script.chmod(0o755)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "k3triage", "collect", "--timeout", "300", "-o", str(tmp_path / "b.tar.gz")],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PATH": str(bin_folder)},
+        cwd=Path(__file__).resolve().parents[2],
+    )
+    for _ in range(400):
+        if ready.exists():
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=30)
+    assert (process.returncode, told) == (130, b"k3triage: interrupted\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "ready"]
 
 
 def test_help_names_the_options() -> None:
