@@ -72,10 +72,16 @@ def collect(
             "host": machine.read("/proc/sys/kernel/hostname", 4096).data.decode("utf-8", "replace").strip(),
             "redacted": redact,
             "targets": [
-                {"kind": t.kind, "name": t.name, "folder": t.folder, "elsewhere": t.elsewhere, "problem": t.problem}
+                {
+                    "kind": t.kind,
+                    "name": t.name,
+                    "folder": t.folder,
+                    "elsewhere": scrubber.sentence(t.elsewhere),
+                    "problem": scrubber.sentence(t.problem),
+                }
                 for t in targets
             ],
-            "notes": notes,
+            "notes": [scrubber.sentence(note) for note in notes],
         }
     )
     members = [entry["member"] for entry in writer.entries if entry["member"]]
@@ -92,10 +98,7 @@ def collect(
 def _fill(writer: BundleWriter, results: Iterator[Gathered], scrubber: Scrubber) -> None:
     for gathered in results:
         data = None if gathered.data is None else scrubber.scrub(gathered.data, gathered.step.shape)
-        reason = gathered.reason
-        if reason is not None:
-            reason = scrubber.scrub(reason.encode("utf-8", "replace")).decode("utf-8", "replace")
-        writer.add(gathered, data, scrubber.words(gathered.command), reason)
+        writer.add(gathered, data, scrubber.words(gathered.command), scrubber.sentence(gathered.reason))
 
 
 def _named(machine: Machine, wanted: Wanted, timeout: float, now: float, redact: bool) -> list[Target]:

@@ -38,6 +38,10 @@ class Scrubber:
             text = self._json(text) if shape == "json" else self._lines(text, describe=shape == "describe")
         return text.encode("utf-8", "surrogateescape")
 
+    def sentence(self, text: str | None) -> str | None:
+        """What a tool said, in one text."""
+        return None if text is None else self.scrub(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
     def words(self, words: Sequence[str]) -> list[str]:
         """A command's words without secrets."""
         return hide_arguments(words, LineRedactor(self.known)) if self.redact else list(words)

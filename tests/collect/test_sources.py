@@ -13,6 +13,7 @@ from tests.collect.helpers import (
     HF,
     NOW,
     ODD,
+    PASSWORD,
     SECOND_KEY,
     UNKNOWN,
     VARIABLES,
@@ -179,8 +180,9 @@ def test_a_refusal_of_docker_is_no_log_and_no_evidence() -> None:
 
 def test_a_daemon_elsewhere_is_not_mixed_with_this_host() -> None:
     machine = docker_machine()
-    machine.commands["docker context inspect"] = b"ssh://gpu-host-3\n"
+    machine.commands["docker context inspect"] = f"ssh://ops:{PASSWORD}@gpu-host-3\n".encode()
     bundle, _ = gathered(machine, Wanted(containers=["server"]))
+    assert bundle.leaks() == []
     assert not any(name.startswith("host/") for name in bundle.members)
     assert "gpu-host-3" in bundle.entry("everything about the host")["reason"]
     assert "nvidia-smi" not in machine.ran
