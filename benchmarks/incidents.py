@@ -54,7 +54,8 @@ def main() -> int:
             named += 1
         else:
             wrong[f"{incident.fault.name} without its witness (seed {incident.seed})"] += 1
-    print(f"root found: {solved} of {total} ({solved / total:.1%}); missing witness named: {named} of {tried} ({named / tried:.1%})")
+    print(f"root found: {solved} of {total} ({solved / total:.1%})")
+    print(f"missing witness named: {named} of {tried} ({named / tried:.1%})")
     for name in sorted(wrong):
         print(f"  {name}")
     return 0 if solved >= 0.97 * total and named >= 0.95 * tried else 1

@@ -1,13 +1,13 @@
 """Missing witnesses: ranks that fell silent, ranks and nodes that the others point to but no input holds."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.parsed import Finding, ParsedInput
 from k3triage.diagnose.timeline import Timeline, line_clocks
 from k3triage.model.lazy import lazy
 from k3triage.model.report import Missing
+from k3triage.model.shapes import dataclass, field
 
 _PEER = lazy(
     r"(?:peer|from|to|remote|address of|connect to) \(?(?:\[(?:::ffff:)?)?((?:\d{1,3}\.){3}\d{1,3})\b"

@@ -5,10 +5,10 @@ link there is, and explains nothing by weaker ones. So the graph has no cycles, 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from k3triage.diagnose.identity import Cast, Identity
 from k3triage.diagnose.parsed import Finding
+from k3triage.model.shapes import dataclass
 from k3triage.rules.links import Link, Links
 
 # Nodes of the graph beyond this many are the latest of their kind and never the answer.

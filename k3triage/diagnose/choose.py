@@ -6,7 +6,6 @@ counts, in it what nothing else explains (see `causality`).
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from k3triage.diagnose.causality import Explanation, explain
 from k3triage.diagnose.findings import STARTUP, TIERS
@@ -15,6 +14,7 @@ from k3triage.diagnose.parsed import Finding, ParsedInput
 from k3triage.diagnose.timeline import Attempt, Timeline
 from k3triage.diagnose.witness import related
 from k3triage.model.enums import Outcome, Phase
+from k3triage.model.shapes import dataclass
 from k3triage.rules.links import Links
 
 _SETTLED_SECONDS = 15.0
@@ -51,21 +51,42 @@ def choose(
         for number in range(len(parsed))
         for attempt in range(len(timelines[number].attempts))
     ]
-    pool: list[Finding] = []
-    for number in range(len(parsed)):
-        failed = [result for result in results if result.input == number and result.outcome is Outcome.FAILED]
-        if failed:
-            pool.extend(failed[-1].failing)
+    pool = [finding for result in _last_failed(results, timelines) for finding in result.failing]
     if not pool:
         # A fault that a rule knows and that failed requests is worth a report, though the server went on.
         pool = [f for f in findings if f.recovered and f.tier == TIERS["root"] and f.phase is Phase.SERVING]
     advisory = next((f for f in sorted(findings, key=lambda f: (f.input, f.index)) if f.role == "advisory"), None)
+    pool = related(pool, cast)
     if not pool:
         return Choice(None, advisory, results, Explanation([], []))
-    pool = related(pool, cast)
     explanation = explain(pool, cast, links, _order(pool), _comparable(pool))
     chosen = _first_copy(explanation.roots[0].first, findings)
     return Choice(chosen, advisory, results, explanation)
+
+
+def _last_failed(results: Sequence[AttemptResult], timelines: Sequence[Timeline]) -> list[AttemptResult]:
+    """The last failed attempt of every input, without those that their input had left behind when others failed."""
+    last: dict[int, AttemptResult] = {}
+    for result in results:
+        if result.outcome is Outcome.FAILED:
+            last[result.input] = result
+    return [
+        result
+        for result in last.values()
+        if not any(_overtaken(result, other, timelines) for other in last.values() if other is not result)
+    ]
+
+
+def _overtaken(result: AttemptResult, other: AttemptResult, timelines: Sequence[Timeline]) -> bool:
+    """Whether an input was in a later attempt, in which it says nothing of a failure, when another input failed."""
+    attempts = timelines[result.input].attempts
+    if result.number + 1 >= len(attempts):
+        return False
+    restarted = timelines[result.input].clock_at(attempts[result.number + 1].start)
+    failed = min((f.clock for f in other.failing if f.clock is not None), default=None)
+    if restarted is not None and failed is not None:
+        return failed >= restarted - 1.0
+    return other.number > result.number and other.number + 1 == len(timelines[other.input].attempts)
 
 
 def _first_copy(chosen: Finding, findings: Sequence[Finding]) -> Finding:

@@ -6,12 +6,12 @@ between the clocks before and after it, so each shared event gives an interval f
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.parsed import ParsedInput
 from k3triage.diagnose.timeline import Timeline
 from k3triage.model.lazy import lazy
+from k3triage.model.shapes import dataclass
 
 _COMPLETE = lazy(r"\bcommId (0x[0-9a-f]+) - Init COMPLETE")
 _ASSIGNED = lazy(r"\brank \d+ in world size (\d+) is assigned as ")

@@ -6,12 +6,12 @@ from a peer that crashed.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.parsed import Finding, ParsedInput
 from k3triage.grammar.sentences import collective
 from k3triage.model.lazy import lazy
+from k3triage.model.shapes import dataclass, field
 from k3triage.rules.pack import Pack
 
 _DUMP = lazy(r"Last enqueued NCCL work: (-?\d{1,18}), last completed NCCL work: (-?\d{1,18})")

@@ -7,11 +7,11 @@ rank lines), the other lines of the input, the input's name.
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from k3triage.diagnose.parsed import ParsedInput, process_of
 from k3triage.model.lazy import lazy
 from k3triage.model.records import Line
+from k3triage.model.shapes import dataclass, field
 
 _ASSIGNED = lazy(r"\brank (\d{1,6}) in world size (\d{1,6}) is assigned as (.{0,200})")
 _GROUP = lazy(r"\b(DP|PP|TP|EP) rank (\d{1,6})")

@@ -1,7 +1,6 @@
 """What only all inputs together tell: clocks, silent and missing witnesses, collectives compared."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from k3triage.diagnose.absent import Absent, absent, told, wanted
 from k3triage.diagnose.choose import Choice
@@ -13,6 +12,7 @@ from k3triage.diagnose.parsed import Finding, ParsedInput
 from k3triage.diagnose.timeline import Timeline
 from k3triage.diagnose.witness import victim_sentence
 from k3triage.model.report import AttemptRef, ClockRef, Missing
+from k3triage.model.shapes import dataclass
 
 # Roles of a finding that does not state its own cause.
 _ECHOES = ("suspect", "cascade", "generic", "error_line")

@@ -2,13 +2,14 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from k3triage.diagnose.parsed import ParsedInput, process_of
+from k3triage.diagnose.restarts import Joiners, late
 from k3triage.model.enums import Phase
 from k3triage.model.lazy import lazy
 from k3triage.model.records import Line
+from k3triage.model.shapes import dataclass, field
 from k3triage.rules.match import Matches
 
 _ORDER = {
@@ -23,9 +24,6 @@ _ORDER = {
     Phase.SHUTDOWN: 8,
 }
 _VERSION = lazy(r"(?:API server version|LLM engine \(v?|\bversion)\s*v?(\d+\.\d+(?:\.\d+)?)")
-_RANK = lazy(r"\brank=(\d{1,6})")
-# A rank that joins so soon after a failure is one of the same start, late.
-_RESTART_SECONDS = 5.0
 _LEAP_YEAR = datetime(2020, 1, 1, tzinfo=UTC)
 
 
@@ -105,7 +103,7 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
     troubles = sorted(trouble)
     version: tuple[int, ...] | None = None
     clocks, own = line_clocks(parsed.lines)
-    joined: dict[str, int | None] = {}
+    joiners: Joiners | None = None
     for index in sorted(matches.markers):
         line = parsed.lines[index]
         for marker in matches.markers[index]:
@@ -120,21 +118,20 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
                 if index > attempt.start and (failed or over or later):
                     attempt.end = index
                     attempts.append(Attempt(index))
-                    seen, reached, joined = set(), {}, {}
+                    seen, reached = set(), {}
                     marks.append((index, Phase.UNKNOWN))
                 seen.add(marker.id)
-            elif marker.event == "join" and (rank := _RANK.search(line.header.message)) is not None:
-                # Logs of workers hold no line of the server's start; there a rank that joins anew tells.
-                position = bisect_right(troubles, index - 1)
-                pid = process_of(line).pid
-                if joined.get(rank[1], pid) != pid and position > bisect_right(troubles, attempt.start - 1):
-                    then, now = clocks[troubles[position - 1]], clocks[index]
-                    if then is None or now is None or now - then >= _RESTART_SECONDS:
-                        attempt.end = index
-                        attempts.append(Attempt(index))
-                        seen, reached, joined = set(), {}, {}
-                        marks.append((index, Phase.UNKNOWN))
-                joined[rank[1]] = pid
+            elif marker.event == "join":
+                failures = bisect_right(troubles, index - 1)
+                if (
+                    failures > bisect_right(troubles, attempt.start - 1)
+                    and late(clocks[troubles[failures - 1]], clocks[index])
+                    and (joiners := joiners or Joiners(parsed.lines)).again(index, line, attempt.start)
+                ):
+                    attempt.end = index
+                    attempts.append(Attempt(index))
+                    seen, reached = set(), {}
+                    marks.append((index, Phase.UNKNOWN))
             elif marker.event == "ready" and attempt.ready is None:
                 attempt.ready = index
             elif marker.event == "stop" and attempt.stop is None:

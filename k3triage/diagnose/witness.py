@@ -6,12 +6,12 @@ other inputs know, or the name is vLLM's; it is about someone else where the con
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.parsed import Finding
 from k3triage.grammar.sentences import oom_kill
 from k3triage.model.lazy import lazy
+from k3triage.model.shapes import dataclass
 
 _PID = lazy(r"\bpid[=: ]+'?(\d{1,10})|Killed? process (\d{1,10})|\[(\d{1,10})\]: segfault")
 # The kernel cuts names at 15 characters.

@@ -3,10 +3,9 @@
 import random
 import re
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from tests.incidents.faults import FAULTS, Fault
+from tests.incidents.faults import FAULTS, Fault, decoys, failed_attempt
 from tests.incidents.world import Line, Rank, World
 
 if TYPE_CHECKING:
@@ -43,9 +42,7 @@ class Incident:
         texts = [item.what for item in verdict.missing]
         if self.kernel_removed:
             return any("kernel log" in text.lower() for text in texts)
-        return any(
-            any(name in text for name in self.names) or self.ranks & _ranks(text) for text in texts
-        )
+        return any(any(name in text for name in self.names) or self.ranks & _ranks(text) for text in texts)
 
 
 def _ranks(text: str) -> set[int]:
@@ -62,13 +59,13 @@ def make(seed: int, *, removed: bool = False) -> Incident | None:
     rng = random.Random(seed)
     fault = FAULTS[seed % len(FAULTS)]
     world = World(rng)
-    if fault.whole_node or fault.name in ("module_missing", "no_gpu"):
-        while len(world.nodes) < 2 or world.size < 2:
-            world = World(rng)
-    while world.size < 2 or (fault.name in ("mismatch", "straggler") and world.size < 3):
+    while world.size < fault.least_ranks or (fault.whole_node and len(world.nodes) < 2):
         world = World(rng)
     culprit = rng.choice(world.ranks)
+    if fault.joins and rng.random() < 0.25:
+        failed_attempt(world)
     fault.make(world, culprit)
+    decoys(world, removed=removed)
     files: dict[str, list[Line]] = {}
     for line in sorted(world.lines):
         files.setdefault(_file(world, line.stream), []).append(line)
@@ -150,6 +147,3 @@ def _cut(lines: list[Line], rng: random.Random, name: str) -> list[Line]:
     if rng.random() < 0.25 and (roots or "kernel" in name):
         end = rng.randrange(max(roots or [last]) + 1, len(lines) + 1)
     return lines[start:end]
-
-
-__all__ = ["Incident", "make", "zip_longest"]

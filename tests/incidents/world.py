@@ -107,7 +107,13 @@ class World:
         self.worker(rank, at, "ERROR", place, "Traceback (most recent call last):")
         for frame in frames:
             file, line, function, code = frame.split("|")
-            self.worker(rank, at, "ERROR", place, f'  File "/opt/venv/lib/python3.12/site-packages/{file}", line {line}, in {function}')
+            self.worker(
+                rank,
+                at,
+                "ERROR",
+                place,
+                f'  File "/opt/venv/lib/python3.12/site-packages/{file}", line {line}, in {function}',
+            )
             self.worker(rank, at, "ERROR", place, f"    {code}")
         self.worker(rank, at, "ERROR", place, error, root=True)
 
@@ -117,7 +123,11 @@ class World:
         self.put(at, stream, f"[rank{rank.number}]: Traceback (most recent call last):")
         for frame in frames:
             file, line, function, code = frame.split("|")
-            self.put(at, stream, f'[rank{rank.number}]:   File "/opt/venv/lib/python3.12/site-packages/{file}", line {line}, in {function}')
+            self.put(
+                at,
+                stream,
+                f'[rank{rank.number}]:   File "/opt/venv/lib/python3.12/site-packages/{file}", line {line}, in {function}',
+            )
             self.put(at, stream, f"[rank{rank.number}]:     {code}")
         self.put(at, stream, f"[rank{rank.number}]: {error}", root=True)
 
@@ -147,6 +157,18 @@ class World:
         self.has_kernel_logs = True
         self.put(at, f"kernel {node.number}", head + text, root=root)
 
+    def restart(self, after: float) -> None:
+        """Let what comes next happen that much later, in new processes; nothing printed so far is the root."""
+        self.epoch += timedelta(seconds=after)
+        for node in self.nodes:
+            node.boot -= after
+        for line in self.lines:
+            line.at -= after
+            line.root = False
+        for rank in self.ranks:
+            rank.pid += 997
+        self.communicator = f"0x{self.rng.getrandbits(64):016x}"
+
     # A life without faults.
 
     def start(self, until: float, *, skip: frozenset[int] = frozenset()) -> float:
@@ -158,7 +180,11 @@ class World:
             at = rng.uniform(0, 2)
             steps = [
                 (at, "gpu_worker.py:231", "Using V2 model runner"),
-                (at + 1, "parallel_state.py:1588", f"world_size={self.size} rank={rank.number} local_rank={rank.local} distributed_init_method=tcp://{self.nodes[0].address}:29511 backend=nccl"),
+                (
+                    at + 1,
+                    "parallel_state.py:1588",
+                    f"world_size={self.size} rank={rank.number} local_rank={rank.local} distributed_init_method=tcp://{self.nodes[0].address}:29511 backend=nccl",
+                ),
             ]
             for when, place, text in steps:
                 if when < until:
@@ -168,13 +194,21 @@ class World:
                 continue
             self.nccl(rank, joined - 1, f"Bootstrap: Using eth0:{rank.node.address}<0>")
             self.nccl(rank, joined - 1, "NCCL version 2.28.9+cuda13.0")
-            bus = f"{0x1b + 0x10 * rank.local:x}000"
+            bus = f"{0x1B + 0x10 * rank.local:x}000"
             tail = f"rank {rank.number} nranks {self.size} cudaDev {rank.local} nvmlDev {rank.local} busId {bus} commId {self.communicator}"
             self.nccl(rank, joined - 0.5, f"ncclCommInitRank comm 0x5{rank.pid:07x} {tail} - Init START")
             if joined + 0.4 > until:
                 continue
-            self.nccl(rank, joined + rng.uniform(0, 0.3), f"ncclCommInitRank comm 0x5{rank.pid:07x} {tail} - Init COMPLETE")
-            self.worker(rank, joined + rng.uniform(0.3, 0.6), "INFO", "parallel_state.py:1923", f"rank {rank.number} in world size {self.size} is assigned as DP rank 0, PP rank 0, PCP rank 0, TP rank {rank.number}, EP rank N/A, EPLB rank N/A")
+            self.nccl(
+                rank, joined + rng.uniform(0, 0.3), f"ncclCommInitRank comm 0x5{rank.pid:07x} {tail} - Init COMPLETE"
+            )
+            self.worker(
+                rank,
+                joined + rng.uniform(0.3, 0.6),
+                "INFO",
+                "parallel_state.py:1923",
+                f"rank {rank.number} in world size {self.size} is assigned as DP rank 0, PP rank 0, PCP rank 0, TP rank {rank.number}, EP rank N/A, EPLB rank N/A",
+            )
             for when, place, text in (
                 (20, "gpu_model_runner.py:3551", "Starting to load model /models/k3-mini..."),
                 (60 + rng.uniform(0, 9), "default_loader.py:267", "Loading weights took 38.20 seconds"),
@@ -186,7 +220,11 @@ class World:
         head = self.nodes[0]
         if not skip:
             for when, place, text in (
-                (5, "core.py:77", "Initializing a V1 LLM engine (v0.24.0) with config: model='/models/k3-mini', tensor_parallel_size=%d" % self.size),
+                (
+                    5,
+                    "core.py:77",
+                    f"Initializing a V1 LLM engine (v0.24.0) with config: model='/models/k3-mini', tensor_parallel_size={self.size}",
+                ),
                 (80, "kv_cache_utils.py:1291", "GPU KV cache size: 812,160 tokens"),
             ):
                 if when < until:
@@ -195,11 +233,25 @@ class World:
                 self.put(100, f"node {head.number}", "(APIServer pid=1) INFO:     Application startup complete.")
         when = 110.0
         while when < until and not skip:
-            self.put(when, f"node {head.number}", f"(APIServer pid=1) INFO {self.stamp(head, when, 'vllm')} [loggers.py:127] Engine 000: Avg prompt throughput: {rng.uniform(200, 900):.1f} tokens/s, Avg generation throughput: {rng.uniform(100, 400):.1f} tokens/s, Running: {rng.randrange(1, 9)} reqs, Waiting: 0 reqs, GPU KV cache usage: 3.1%, Prefix cache hit rate: {rng.uniform(20, 60):.1f}%")
+            self.put(
+                when,
+                f"node {head.number}",
+                f"(APIServer pid=1) INFO {self.stamp(head, when, 'vllm')} [loggers.py:127] Engine 000: Avg prompt throughput: {rng.uniform(200, 900):.1f} tokens/s, Avg generation throughput: {rng.uniform(100, 400):.1f} tokens/s, Running: {rng.randrange(1, 9)} reqs, Waiting: 0 reqs, GPU KV cache usage: 3.1%, Prefix cache hit rate: {rng.uniform(20, 60):.1f}%",
+            )
             if rng.random() < 0.4:
-                self.put(when + 1, f"node {head.number}", f'(APIServer pid=1) INFO:     10.24.0.3:{rng.randrange(30000, 60000)} - "POST /v1/chat/completions HTTP/1.1" 200 OK')
+                self.put(
+                    when + 1,
+                    f"node {head.number}",
+                    f'(APIServer pid=1) INFO:     10.24.0.3:{rng.randrange(30000, 60000)} - "POST /v1/chat/completions HTTP/1.1" 200 OK',
+                )
             for rank in rng.sample(self.ranks, min(3, self.size)):
                 if rng.random() < 0.2:
-                    self.worker(rank, when + rng.uniform(0, 5), "INFO", "jit_monitor.py:60", "Kernel compiled during inference: fused_moe")
+                    self.worker(
+                        rank,
+                        when + rng.uniform(0, 5),
+                        "INFO",
+                        "jit_monitor.py:60",
+                        "Kernel compiled during inference: fused_moe",
+                    )
             when += 10
         return 105.0
