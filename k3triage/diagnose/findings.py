@@ -145,6 +145,8 @@ class FindingBuilder:
         for line in (raised.line, *raised.more):
             index = self._index_of(line)
             hit = self._best(self._matches.hits.get(index, ()), index, raised)
+            if hit is not None and hit.signature.role == "benign" and line is not raised.line:
+                continue  # a harmless hint below a message does not make the exception harmless
             if hit is not None and (best is None or hit.rank > best[0].rank):
                 best = (hit, line if hit.signature.at == "match" else raised.line)
         return best
