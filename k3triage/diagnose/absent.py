@@ -76,7 +76,9 @@ def absent(
             and end < first - _EARLY
         ]
     known = cast.nodes
-    found.peers = sorted({peer for f in pool for peer in _peers(f) if peer not in known})[:_MOST]
+    complete = cast.world is not None and not found.unheard and heard
+    if not complete:  # where every rank is heard, the peers are among them under another name
+        found.peers = sorted({peer for f in pool for peer in _peers(f) if peer not in known})[:_MOST]
     return found
 
 
@@ -137,7 +139,7 @@ def wanted(found: Absent) -> list[Missing]:
     if found.peers:
         missing.append(
             Missing(
-                what=f"the log of {', '.join(found.peers)}, which the failing lines name and no input comes from",
+                what=f"the log of {', '.join(found.peers)}, which the failing lines name and no input is known to come from",
                 command=f"ssh {found.peers[0]} 'docker logs CONTAINER' > {found.peers[0]}.log 2>&1",
                 because="connections to it broke, so it may have failed first",
             )

@@ -20,7 +20,7 @@ _COMM = lazy(r"\brank (\d{1,6}) n[Rr]anks (\d{1,6}) cudaDev (\d{1,4})")
 _COMM_ID = lazy(r"\bcommId (0x[0-9a-f]+)")
 _WORLD = lazy(r"\brank (\d{1,6})\b.{0,40}\bworld_size=(\d{1,6})")
 _ADDRESS = lazy(r"Using \[?\w*\]?[\w.]*:(\d+\.\d+\.\d+\.\d+)<")
-_NAMED_RANK = lazy(r"(?:^|[^a-z])(?:global_?)?rank[-_]?(\d{1,5})(?![\d.])", re.IGNORECASE)
+_NAMED_RANK = lazy(r"(?:^|[^a-z])(?:global_?)?rank[-_]?(\d{1,5})(?!\d|\.\d)", re.IGNORECASE)
 _NAMED_NODE = lazy(
     r"(?:^|/)((?:[a-z0-9]+[_-]){0,4})((?:node|host|worker|gpu|server|machine)[-_]?\d{1,6})", re.IGNORECASE
 )
@@ -159,10 +159,11 @@ class Cast:
     def _read(self, number: int, parsed: ParsedInput) -> InputCast:
         cast = InputCast()
         seen: set[tuple[int | None, int | None, str | None]] = set()
-        kernel = 0
+        kernel = written = 0
         hosts: Counter[str] = Counter()
         for line in parsed.lines:
             kernel += line.header.kind == "kernel"
+            written += bool(line.header.message)
             process = process_of(line)
             rank = process.rank if process.rank is not None else line.header.process.rank
             pid = process.pid if process.pid is not None else line.header.process.pid
@@ -176,7 +177,7 @@ class Cast:
                 if pid is not None:
                     cast.pids.add(pid)
             self._learn(number, cast, line, pid)
-        cast.kernel = kernel * 2 > len(parsed.lines) > 0
+        cast.kernel = kernel * 2 > written
         self._by_name(cast, parsed.name)
         if cast.node is None and hosts:
             cast.node = max(sorted(hosts), key=hosts.__getitem__)

@@ -112,7 +112,7 @@ WORKER_DIED = "(EngineCore_DP0 pid=4107) ERROR 11-20 10:01:44 [multiproc_executo
         (
             {
                 "log.txt": WORKER_DIED,
-                "dmesg.txt": "[  991.2] VLLM::Worker_TP[4211]: segfault at 10 ip 00007f3 sp 00007ff error 4 in libnccl.so.2[7f30+1000]\n",
+                "dmesg.txt": "[  991.200000] VLLM::Worker_TP[4211]: segfault at 10 ip 00007f3 sp 00007ff error 4 in libnccl.so.2[7f30+1000]\n",
             },
             "unknown_failure",
             "unknown.segfault",
