@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+from k3triage.model.records import Line, RawLine
+from k3triage.pipeline import parse_lines
+
 RULE = """
 id = "{id}"
 title = "A test cause"
@@ -48,3 +51,9 @@ def write_rule(
     path = folder / f"{name}.toml"
     path.write_text(RULE.format(id=cause, layer=layer, anchor=anchor, signature=signature, steps=steps))
     return path
+
+
+def lines_of(text: str) -> list[Line]:
+    """Log text as the grammar reads it."""
+    raw = [RawLine(0, number, line.encode()) for number, line in enumerate(text.splitlines(), 1)]
+    return parse_lines("example", text.encode(), raw).lines
