@@ -9,6 +9,7 @@ from k3triage.diagnose.conditions import holds, parse_condition
 from k3triage.diagnose.diary import rows
 from k3triage.diagnose.environment import gpu_names
 from k3triage.diagnose.facts import Facts, world
+from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.incident import Incident
 from k3triage.diagnose.parsed import Finding, ParsedInput, process_of
 from k3triage.diagnose.timeline import Timeline
@@ -25,8 +26,8 @@ from k3triage.model.report import (
     InputRef,
     Missing,
     PhaseRef,
-    ProcessRef,
     Report,
+    SpeakerRef,
     Step,
     Tool,
     Verdict,
@@ -37,7 +38,7 @@ from k3triage.version import __version__
 _TEXT_LIMIT = 4000
 _NEAR = 2
 _CONTEXT_LIMIT = 500
-_WEAKER = {"suspect": Confidence.POSSIBLE, "generic": Confidence.POSSIBLE, "error_line": Confidence.POSSIBLE}
+_WEAKER = dict.fromkeys(("suspect", "cascade", "generic", "error_line"), Confidence.POSSIBLE)
 
 
 def compose(
@@ -51,16 +52,16 @@ def compose(
 ) -> Report:
     """The report of one incident."""
     chosen = choice.chosen or choice.advisory
-    verdict = _verdict(chosen, findings, inputs, timelines, facts, pack) if chosen is not None else None
+    verdict = _verdict(chosen, findings, inputs, timelines, facts, pack, incident.cast) if chosen is not None else None
     attempts = _attempts(inputs, choice, chosen)
     if verdict is not None:
         verdict.why[1:1] = incident.reasons(attempts, choice.chosen, inputs)
         verdict.missing[:0] = incident.missing(choice.chosen)
     return Report(
         tool=Tool(version=__version__, rules=pack.version),
-        status=_status(chosen),
+        status=_status(chosen, pack),
         verdict=verdict,
-        findings=_findings(findings, chosen, inputs, choice.explanation),
+        findings=_findings(findings, chosen, inputs, choice.explanation, incident.cast),
         attempts=attempts,
         phases=[
             PhaseRef(
@@ -90,9 +91,11 @@ def compose(
     )
 
 
-def _status(chosen: Finding | None) -> Status:
+def _status(chosen: Finding | None, pack: Pack) -> Status:
     if chosen is None:
         return Status.HEALTHY
+    if pack.infos[chosen.cause].crash:
+        return Status.UNKNOWN_FAILURE
     if chosen.role in ("root", "advisory"):
         return Status.DIAGNOSED
     return Status.UNKNOWN_FAILURE if chosen.role in ("generic", "error_line") else Status.INCONCLUSIVE
@@ -105,6 +108,7 @@ def _verdict(
     timelines: Sequence[Timeline],
     facts: Facts,
     pack: Pack,
+    cast: Cast,
 ) -> Verdict:
     page = pack.page(chosen.cause)
     info = pack.infos[chosen.cause]
@@ -126,7 +130,7 @@ def _verdict(
         title=page.title,
         phase=_phase(chosen, info, timelines),
         confidence=_WEAKER.get(chosen.role, Confidence(info.confidence)),
-        first_anomaly=_anomaly(chosen, inputs).model_copy(update={"context": _context(chosen, inputs)}),
+        first_anomaly=_anomaly(chosen, inputs, cast).model_copy(update={"context": _context(chosen, inputs)}),
         why=why,
         remediation=_steps(page, facts),
         avoid=[Avoid(action=item.action, because=item.because) for item in page.avoid],
@@ -182,16 +186,26 @@ def _timestamp(line: Line) -> str | None:
     return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")
 
 
-def _anomaly(finding: Finding, inputs: Sequence[ParsedInput]) -> Anomaly:
+def _anomaly(finding: Finding, inputs: Sequence[ParsedInput], cast: Cast) -> Anomaly:
     line = finding.line
     process = process_of(line)
+    who = cast.who(finding.input, line)
     return Anomaly(
         source=inputs[finding.input].name,
         line=line.record.line,
         byte_offset=line.record.offset,
         block=BlockRef(start_line=finding.start, end_line=finding.end),
         timestamp=_timestamp(line),
-        process=ProcessRef(name=process.name, pid=process.pid, rank=process.rank, node=process.node),
+        process=SpeakerRef(
+            name=process.name,
+            pid=process.pid,
+            rank=who.rank,
+            node=process.node or who.node,
+            local_rank=who.local_rank,
+            gpu=who.gpu,
+            container=who.container,
+            groups=dict(who.groups),
+        ),
         text=line.record.raw[:_TEXT_LIMIT],
     )
 
@@ -209,7 +223,11 @@ def _context(finding: Finding, inputs: Sequence[ParsedInput]) -> list[ContextLin
 
 
 def _findings(
-    findings: Sequence[Finding], chosen: Finding | None, inputs: Sequence[ParsedInput], explanation: Explanation
+    findings: Sequence[Finding],
+    chosen: Finding | None,
+    inputs: Sequence[ParsedInput],
+    explanation: Explanation,
+    cast: Cast,
 ) -> list[FindingRef]:
     nodes = {id(member): node for node in explanation.nodes for member in node.members}
     groups: dict[tuple[str, Role], list[Finding]] = {}
@@ -225,7 +243,7 @@ def _findings(
                 layer=Layer(first.layer) if first.layer != "none" else Layer.UNKNOWN,
                 role=role,
                 count=sum(member.line.record.count for member in members),
-                first=_anomaly(first, inputs),
+                first=_anomaly(first, inputs, cast),
                 last_line=max(member.last for member in members),
                 explained_by=_explained(members, nodes) if role is Role.CASCADE else None,
             )

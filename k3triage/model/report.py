@@ -30,6 +30,18 @@ class ProcessRef(_Model):
     node: str | None = None
 
 
+class SpeakerRef(ProcessRef):
+    """Process that wrote a line, as all inputs together tell of it. rank: the global one where it is known.
+
+    groups: rank by parallel group ("tp", "pp", "dp", "ep").
+    """
+
+    local_rank: int | None = None
+    gpu: int | None = None
+    container: str | None = None
+    groups: dict[str, int] = Field(default_factory=dict)
+
+
 class BlockRef(_Model):
     """Physical lines, both included, of the traceback or message that a line belongs to."""
 
@@ -52,7 +64,7 @@ class Anomaly(_Model):
     byte_offset: int = Field(ge=0)
     block: BlockRef
     timestamp: str | None = None
-    process: ProcessRef = Field(default_factory=ProcessRef)
+    process: SpeakerRef = Field(default_factory=SpeakerRef)
     text: str
     context: list[ContextLine] = Field(default_factory=list)
 

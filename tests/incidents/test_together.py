@@ -172,3 +172,16 @@ def test_a_workers_log_with_two_starts_is_about_the_last(run: Run) -> None:
     report = run({"rank0.log": text})
     assert len(report.attempts) == 2
     assert cause(report).startswith("startup_oom.")
+
+
+def test_the_speaker_of_the_root_is_known_in_full(run: Run) -> None:
+    crash = f'(Worker_TP1 pid=501) ERROR 11-20 10:20:00 [x.py:1] Traceback (most recent call last):\n(Worker_TP1 pid=501) ERROR 11-20 10:20:00 [x.py:1]   File "/app/w.py", line 3, in f\n(Worker_TP1 pid=501) ERROR 11-20 10:20:00 [x.py:1] {OOM}\n'
+    files = {
+        "node0.log": start(0, 2, "11-20 10:00", "gpu-0") + waited(0, "1120 10:30:00.1"),
+        "node1.log": start(1, 2, "11-20 10:00", "gpu-1") + crash,
+    }
+    report = run(files)
+    assert report.verdict is not None
+    process = report.verdict.first_anomaly.process
+    assert (process.name, process.pid, process.rank, process.node) == ("Worker_TP1", 501, 1, "node1")
+    assert (process.local_rank, process.gpu, process.groups["tp"]) == (0, 0, 1)
