@@ -78,6 +78,9 @@ def _private(folder: Path) -> bool:
 
 def _read(path: Path) -> bytes | None:
     try:
+        # Neither a link nor a named pipe is followed: the one leads elsewhere, the other never answers.
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None
         data = path.read_bytes()
     except OSError:
         return None

@@ -5,9 +5,9 @@ phase, facts and the like are not applied: a pair that only a condition keeps ap
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from k3triage.model.records import Line, RawLine
+from k3triage.model.shapes import dataclass
 from k3triage.pipeline import parse_lines
 from k3triage.rules.match import Hit, match
 from k3triage.rules.pack import Pack

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import IO
@@ -11,14 +10,18 @@ from k3triage.diagnose import ParsedInput
 from k3triage.evidence import LIMIT as EVIDENCE_LIMIT
 from k3triage.evidence import may_hold_evidence, read_evidence
 from k3triage.grammar import Tracebacks, to_line
+from k3triage.grammar.strangers import without_texts
 from k3triage.ingest import Source, Unwrapper, explode
 from k3triage.model.records import Line, RawLine, Record, TracebackBlock
+from k3triage.model.shapes import dataclass, replace
 from k3triage.rules import Pack
 from k3triage.scan import EngineName, Limits, Partial, Scanner
 
 # A pretty-printed JSON export has to be read as a whole; larger ones are read as plain lines.
 DOCUMENT_LIMIT = 64 << 20
 HEAD = 64 << 10
+# Bytes of one line that are read where all lines are wanted.
+LINE_LIMIT = 8 << 20
 # JSON about something else than log entries is kept whole up to this size.
 STATE_LIMIT = 256 << 10
 # What is read of an input's end to tell when it ended.
@@ -85,15 +88,9 @@ def read(
     head = source.head
     records: list[Record] | None = None
     if may_be_document(head) and (source.size_hint is None or source.size_hint <= DOCUMENT_LIMIT):
-        kept: list[bytes] = []
-        size = 0
         blocks = source.blocks()
-        for block in blocks:
-            kept.append(block)
-            size += len(block)
-            if size > DOCUMENT_LIMIT:
-                break
-        data = b"".join(kept)
+        data = _up_to(blocks, DOCUMENT_LIMIT)
+        size = len(data)
         tail = _tail(data)
         records = explode(source.name, data) if size <= DOCUMENT_LIMIT else None
         if records is None and size <= STATE_LIMIT:
@@ -232,11 +229,9 @@ def _unwrapped(unwrapper: Unwrapper, lines: Iterable[RawLine]) -> Iterator[Recor
 def parse_records(name: str, records: Iterable[Record]) -> ParsedInput:
     """Records read by the grammars."""
     tracebacks = Tracebacks()
-    lines: list[Line] = []
+    lines = without_texts([to_line(record) for record in records])
     blocks: list[TracebackBlock] = []
-    for record in records:
-        line = to_line(record)
-        lines.append(line)
+    for line in lines:
         blocks.extend(tracebacks.feed(line))
     blocks.extend(tracebacks.close())
     return ParsedInput(name, lines, blocks)
@@ -244,13 +239,14 @@ def parse_records(name: str, records: Iterable[Record]) -> ParsedInput:
 
 def every_line(source: Source) -> Iterator[Line | TracebackBlock]:
     """All lines of a source, and its tracebacks after their last line."""
-    if may_be_document(source.head) and (source.size_hint is None or source.size_hint <= DOCUMENT_LIMIT):
-        data = b"".join(source.blocks())
-        records: Iterable[Record] | None = explode(source.name, data)
-        if records is None:
-            records = _unwrapped(Unwrapper(source.name, data[:HEAD]), _lines([data]))
-    else:
-        records = _unwrapped(Unwrapper(source.name, source.head), _lines(source.blocks()))
+    records: Iterable[Record] | None = None
+    head, blocks = source.head, source.blocks()
+    if may_be_document(head) and (source.size_hint is None or source.size_hint <= DOCUMENT_LIMIT):
+        data = _up_to(blocks, DOCUMENT_LIMIT)
+        records = explode(source.name, data) if len(data) <= DOCUMENT_LIMIT else None
+        blocks = chain((data,), blocks)
+    if records is None:
+        records = _unwrapped(Unwrapper(source.name, head), _lines(blocks))
     tracebacks = Tracebacks()
     for record in records:
         line = to_line(record)
@@ -259,14 +255,33 @@ def every_line(source: Source) -> Iterator[Line | TracebackBlock]:
     yield from tracebacks.close()
 
 
-def _lines(blocks: Iterable[bytes]) -> Iterator[RawLine]:
-    offset, number, rest = 0, 0, b""
+def _up_to(blocks: Iterator[bytes], limit: int) -> bytes:
+    """The blocks joined, until they exceed the limit."""
+    kept: list[bytes] = []
+    size = 0
     for block in blocks:
-        parts = (rest + block).split(b"\n")
-        rest = parts.pop()
-        for data in parts:
+        kept.append(block)
+        size += len(block)
+        if size > limit:
+            break
+    return b"".join(kept)
+
+
+def _lines(blocks: Iterable[bytes]) -> Iterator[RawLine]:
+    """All lines; of one that is longer than `LINE_LIMIT` only its beginning, so that memory stays bounded."""
+    offset, number = 0, 1
+    rest = bytearray()
+    length = 0
+    for block in blocks:
+        start = 0
+        while (end := block.find(b"\n", start)) >= 0:
+            room = LINE_LIMIT - len(rest)
+            yield RawLine(offset, number, bytes(rest) + block[start : min(end, start + room)])
+            offset += length + end - start + 1
             number += 1
-            yield RawLine(offset, number, data)
-            offset += len(data) + 1
-    if rest:
-        yield RawLine(offset, number + 1, rest)
+            length, start = 0, end + 1
+            rest.clear()
+        length += len(block) - start
+        rest += block[start : start + LINE_LIMIT - len(rest)]
+    if length:
+        yield RawLine(offset, number, bytes(rest))

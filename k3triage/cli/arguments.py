@@ -5,18 +5,9 @@ import sys
 from collections.abc import Sequence
 
 import k3triage
+from k3triage.cli.plainwords import COMMANDS
 
 FORMATS = ("text", "json", "ndjson", "markdown", "html", "sarif", "github")
-# The first word chooses the command; without one of these it is a triage. `./events` names a file called so.
-COMMANDS = {
-    "triage": "k3triage.cli.triage",
-    "collect": "k3triage.cli.collect",
-    "events": "k3triage.cli.events",
-    "check": "k3triage.cli.check",
-    "accept": "k3triage.cli.accept",
-    "explain": "k3triage.cli.explain",
-    "rules": "k3triage.cli.rules",
-}
 _EPILOG = """\
 other commands:
   k3triage collect                   gather the evidence of this host into one redacted .tar.gz, which k3triage reads
@@ -235,7 +226,13 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     name = words[0] if words and words[0] in COMMANDS else "triage"
     rest = words[1:] if words and words[0] == name else words
     parser = _PARSERS[name]()
-    options = parser.parse_intermixed_args(rest) if name in _READERS else parser.parse_args(rest)
+    if name in _READERS:
+        # argparse reads intermixed words twice and forgets "--" in between.
+        cut = rest.index("--") if "--" in rest else len(rest)
+        options = parser.parse_intermixed_args(rest[:cut])
+        options.inputs = [*options.inputs, *rest[cut + 1 :]]
+    else:
+        options = parser.parse_args(rest)
     if name in _READERS and not options.inputs:
         if sys.stdin is None or sys.stdin.isatty():
             print(f"usage: {parser.usage or parser.prog + ' FILE...'}\ntry: k3triage --help", file=sys.stderr)

@@ -1,14 +1,17 @@
 """Entry point: picks the command, and turns every error into a message and an exit code."""
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from k3triage.cli.arguments import COMMANDS, parse
+from k3triage.cli.plainwords import COMMANDS, plain_words
 from k3triage.cli.terminal import hush, message
 from k3triage.errors import K3TriageError
+
+if TYPE_CHECKING:
+    import argparse
 
 INTERRUPTED = 130
 INTERNAL = 3
@@ -24,14 +27,14 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _lighten(options: argparse.Namespace) -> None:
+def _lighten(options: "argparse.Namespace") -> None:
     """Leave pydantic out where the process only prints a page of text and has nothing of a user's to validate."""
     if options.subcommand != "triage" or options.format != "text":
         return
     if options.follow or options.rules or options.redact or options.profile:
         return
     from k3triage.model import plain
-    from k3triage.rules.loader import is_compiled
+    from k3triage.rules.compiled import is_compiled
 
     if is_compiled():
         plain.choose()
@@ -45,7 +48,11 @@ def main(argv: Sequence[str] | None = None, *, alone: bool = False) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     _prepare_streams()
     try:
-        options = parse(words)
+        options = plain_words(words)
+        if options is None:
+            from k3triage.cli.arguments import parse
+
+            options = parse(words)
         if alone:
             _lighten(options)
         code = import_module(COMMANDS[options.subcommand]).command(options)

@@ -1,7 +1,6 @@
 """What the terminal can show, safe writing, and a sign of life while work takes long."""
 
 import os
-import shutil
 import sys
 import threading
 from pathlib import Path
@@ -23,7 +22,11 @@ def wants_color(choice: str, stream: TextIO) -> bool:
 
 def page_width(stream: TextIO) -> int:
     """Columns to fill: the terminal's, at most 100; 100 where the output is no terminal."""
-    return min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST) if stream.isatty() else _WIDEST
+    if not stream.isatty():
+        return _WIDEST
+    from shutil import get_terminal_size
+
+    return min(get_terminal_size((_WIDEST, 24)).columns, _WIDEST)
 
 
 def message(text: str) -> None:
@@ -47,10 +50,12 @@ def hush() -> None:
 def write(text: str, target: str | None = None) -> None:
     """Write to a file, or to stdout; a reader that went away early ends the writing quietly."""
     if target is not None and target != "-":
+        from k3triage.report.clean import clean
+
         try:
             Path(target).write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         except OSError as error:
-            raise UsageError(f"cannot write {target}: {error.strerror or error}") from None
+            raise UsageError(f"cannot write {clean(target)}: {error.strerror or error}") from None
         return
     try:
         sys.stdout.write(text)

@@ -1,6 +1,5 @@
 """`k3triage FILE...`: one triage, rendered."""
 
-import argparse
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -10,6 +9,8 @@ from k3triage.cli.terminal import Progress, message, page_width, wants_color, wr
 from k3triage.errors import UsageError
 
 if TYPE_CHECKING:
+    import argparse
+
     from k3triage.model.report import Report
 
 FAILED = 1
@@ -17,7 +18,7 @@ UNREAD = 3
 INTERRUPTED = 130
 
 
-def _render(report: "Report", options: argparse.Namespace) -> str:
+def _render(report: "Report", options: "argparse.Namespace") -> str:
     on_screen = options.output in (None, "-")
     if options.format == "text":
         from k3triage.report.text import render_text
@@ -64,7 +65,7 @@ def _stats(report: "Report", seconds: float) -> None:
         )
 
 
-def _follow(options: argparse.Namespace) -> int:
+def _follow(options: "argparse.Namespace") -> int:
     from k3triage.cli.follow import follow
 
     if options.output not in (None, "-"):
@@ -73,7 +74,7 @@ def _follow(options: argparse.Namespace) -> int:
     return INTERRUPTED if interrupted else exit_code(report, options.exit_zero)
 
 
-def command(options: argparse.Namespace) -> int:
+def command(options: "argparse.Namespace") -> int:
     """Triage the inputs, print the report, return the exit code."""
     if options.follow:
         return _follow(options)

@@ -1,8 +1,6 @@
 """The acceptance ladder: five rungs, each passed, failed, unknown or not applicable, with the evidence for it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from k3triage.diagnose.facts import Fact, Facts
@@ -12,7 +10,9 @@ from k3triage.diagnose.prefix_setting import OFF_ON_PURPOSE
 from k3triage.diagnose.samples import Answer, Engine, Sample, span
 from k3triage.diagnose.timeline import Timeline
 from k3triage.model.enums import Layer, Outcome, Role, Status
+from k3triage.model.globs import fits as matches
 from k3triage.model.report import AcceptanceStep, FindingRef, Report
+from k3triage.model.shapes import dataclass
 from k3triage.rules.policy import Rung, acceptance_policy
 
 PASSED, FAILED, UNKNOWN, NOT_APPLICABLE = "passed", "failed", "unknown", "not_applicable"
@@ -51,7 +51,7 @@ class _Ladder:
     def seen(self, patterns: Sequence[str], passing: frozenset[Role]) -> FindingRef | None:
         """First finding whose cause fits one of the patterns; the roles `passing` do not count."""
         for finding in self.report.findings:
-            if finding.role not in passing and any(fnmatchcase(finding.cause, pattern) for pattern in patterns):
+            if finding.role not in passing and any(matches(finding.cause, pattern) for pattern in patterns):
                 return finding
         return None
 

@@ -1,7 +1,6 @@
 """Facts beside the log's own: what evidence files state, and whether a profile's prerequisites are met."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from k3triage.checks.deployment import Deployment
@@ -9,6 +8,7 @@ from k3triage.diagnose.facts import Facts, gather
 from k3triage.diagnose.parsed import ParsedInput
 from k3triage.model.evidence import EvidenceFact
 from k3triage.model.lazy import lazy
+from k3triage.model.shapes import replace
 
 if TYPE_CHECKING:
     from k3triage.model.checks import Check, CheckReport

@@ -1,7 +1,6 @@
 """Facts about the deployment that the inputs state: versions, model, flags."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -10,6 +9,7 @@ from k3triage.grammar import engine_config, non_default_args
 from k3triage.model.evidence import EvidenceFact
 from k3triage.model.lazy import lazy
 from k3triage.model.records import Line
+from k3triage.model.shapes import dataclass, field
 
 _VERSION = lazy(r"(?:API server version|LLM engine \(v?|^\S* ?version)\s*v?(\d+\.\d+\.\d+[\w.+]*)")
 _BANNER = lazy(r"\bversion (\d+\.\d+\.\d+[\w.+]*)\s*$")

@@ -1,10 +1,9 @@
 """What the diagnosis works on: one input's lines, tracebacks and totals, and the findings made of them."""
 
-from dataclasses import dataclass, field
-
 from k3triage.model.enums import Phase
 from k3triage.model.evidence import EvidenceFact
 from k3triage.model.records import Line, Process, Raised, TracebackBlock
+from k3triage.model.shapes import dataclass, field
 from k3triage.rules.pack import Signature
 
 

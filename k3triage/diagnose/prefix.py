@@ -5,7 +5,6 @@ rest on in prefix_cache.unit, .mean_prompt, .rate and so on. Nothing is judged b
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from k3triage.diagnose.facts import Fact, Facts
@@ -13,6 +12,7 @@ from k3triage.diagnose.parsed import ParsedInput
 from k3triage.diagnose.prefix_setting import OFF_ON_PURPOSE, ON, Setting, find_setting
 from k3triage.diagnose.samples import Counted, Engine, Metrics, Reading, Sample, count, span
 from k3triage.diagnose.timeline import Timeline
+from k3triage.model.shapes import dataclass, field
 from k3triage.rules.policy import prefix_policy
 
 HITS = "hits"

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from k3triage.diagnose.facts import Fact, Facts, engine_settings, launch_arguments
@@ -11,6 +10,7 @@ from k3triage.diagnose.samples import Counted, span
 from k3triage.diagnose.timeline import Timeline
 from k3triage.model.conditions import version_key
 from k3triage.model.lazy import lazy
+from k3triage.model.shapes import dataclass
 from k3triage.rules.policy import Default, prefix_policy
 
 ON = "on"

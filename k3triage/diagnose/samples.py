@@ -1,7 +1,6 @@
 """What the server counted: its periodic statistics lines and `/metrics` texts, an engine at a time."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +9,7 @@ from k3triage.diagnose.timeline import Timeline
 from k3triage.grammar.sentences import access, engine_stats
 from k3triage.model.lazy import lazy
 from k3triage.model.records import Line
+from k3triage.model.shapes import dataclass, field
 from k3triage.rules.policy import prefix_policy
 
 # "vllm:prefix_cache_hits_total{engine="0",model_name="m"} 512.0"; a time stamp may follow.

@@ -1,13 +1,13 @@
 """Joins the facts of all evidence inputs into one picture: one value a name, GPUs counted over hosts."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from k3triage.evidence.gpus import gpu_type, vendor
 from k3triage.model.conditions import version_key
 from k3triage.model.evidence import EvidenceFact, Gpu, RdmaPort
 from k3triage.model.lazy import lazy
+from k3triage.model.shapes import replace
 
 # Where hosts differ, the one that falls behind decides.
 _LOWEST = frozenset({"driver", "cuda_ceiling", "dev_shm", "host_memory", "shm_size"})

@@ -1,9 +1,9 @@
 """Cuts a text into the outputs of single commands, at prompts and headings."""
 
 import re
-from dataclasses import dataclass, field
 
 from k3triage.model.lazy import lazy
+from k3triage.model.shapes import dataclass, field
 
 # fmt: off
 _TOOLS = (

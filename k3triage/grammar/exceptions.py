@@ -1,6 +1,5 @@
 """Shapes of single lines of a Python traceback."""
 
-import ast
 import re
 from typing import NamedTuple
 
@@ -112,7 +111,9 @@ def represented(text: str) -> Shown | None:
     message = arguments
     if len(arguments) <= _REPR_LIMIT:
         try:
-            value = ast.literal_eval(arguments)
+            from ast import literal_eval
+
+            value = literal_eval(arguments)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return None
         message = (

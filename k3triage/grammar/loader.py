@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 @cache
 def _folder() -> Traversable:
-    packaged = files("k3triage.grammar").joinpath("grammars")
-    if packaged.is_dir():
-        return packaged
-    # A checkout or an editable install: the grammars lie at the top level, beside the package.
-    return files("k3triage").joinpath("..", "grammars")
+    here = Path(__file__).parent
+    # In a checkout and an editable install the grammars lie at the top level, beside the package.
+    for folder in (here / "grammars", here.parent.parent / "grammars"):
+        if folder.is_dir():
+            return folder
+    # Out of a zip file; the module costs 10 ms, so it is not imported for the others.
+    from importlib.resources import files
+
+    return files("k3triage.grammar").joinpath("grammars")
 
 
 @cache

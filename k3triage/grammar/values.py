@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -152,7 +151,9 @@ def _parser() -> Callable[[str], Any]:
         """Builds the value while the text is parsed, so that no deep tree has to be walked."""
 
         def string(self, children: list[Any]) -> Any:
-            value = ast.literal_eval(str(children[0]))
+            from ast import literal_eval
+
+            value = literal_eval(str(children[0]))
             return value if isinstance(value, str) else str(value)
 
         def word(self, children: list[Any]) -> Any:

@@ -4,22 +4,21 @@ Nothing is unpacked under a name: the bytes go into one unnamed temporary file, 
 Names that lead out of the archive, links and devices are refused, as is what grows too large.
 """
 
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from k3triage.ingest.decode import DecodeError, decompressor, is_tar
 from k3triage.ingest.names import may_be_log
 from k3triage.ingest.spool import ArchiveError, Member, Spool, blocks
-from k3triage.ingest.untar import tar_members
-from k3triage.ingest.unzip import ZIP_MAGIC, zip_members
 from k3triage.model.lazy import lazy
+from k3triage.model.shapes import replace
 
 __all__ = ["ArchiveError", "Member", "is_archive", "members"]
 
 _BUNDLE = "k3triage-bundle/"
 _MANIFEST = "k3triage-bundle/manifest.json"
 _START = 4096
+_ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _DRIVE = lazy(r"[A-Za-z]:")
 
 
@@ -30,7 +29,7 @@ def is_archive(path: Path) -> bool:
     """
     with path.open("rb") as file:
         start = file.read(_START)
-        return start.startswith(ZIP_MAGIC) or is_tar(_unpacked_start(start, file))
+        return start.startswith(_ZIP_MAGIC) or is_tar(_unpacked_start(start, file))
 
 
 def members(path: Path) -> list[Member]:
@@ -43,7 +42,14 @@ def members(path: Path) -> list[Member]:
         start = file.read(_START)
         file.seek(0)
         spool = Spool()
-        found = zip_members(file, spool) if start.startswith(ZIP_MAGIC) else tar_members(spool, _unpack(file, spool))
+        if start.startswith(_ZIP_MAGIC):
+            from k3triage.ingest.unzip import zip_members
+
+            found = zip_members(file, spool)
+        else:
+            from k3triage.ingest.untar import tar_members
+
+            found = tar_members(spool, _unpack(file, spool))
     ours = any(member.name == _MANIFEST for member in found)
     kept = [checked for member in found if (checked := _checked(member, ours)) is not None]
     if not kept:

@@ -6,8 +6,7 @@ from itertools import pairwise
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
-import orjson
-
+from k3triage.ingest import quickjson
 from k3triage.ingest.draft import Draft, Entry
 from k3triage.ingest.envelopes import azure, cloudwatch, datadog, elastic, gcp, jsonlines, loki, otlp
 from k3triage.ingest.unwrap import Unwrapper
@@ -63,8 +62,8 @@ def _is_lines(data: bytes) -> bool:
     if not rest.strip():
         return False
     try:
-        orjson.loads(first)
-    except orjson.JSONDecodeError:
+        quickjson.loads(first)
+    except quickjson.JSONDecodeError:
         return False
     return True
 
@@ -72,9 +71,9 @@ def _is_lines(data: bytes) -> bool:
 def _documents(data: bytes) -> Iterator[Any]:
     """The document, or pretty-printed ones one after another (`journalctl -o json-pretty`); none if it is no JSON."""
     try:
-        yield orjson.loads(data)
+        yield quickjson.loads(data)
         return
-    except orjson.JSONDecodeError:
+    except quickjson.JSONDecodeError:
         pass
     # Decoding all the text for a second try only pays where objects do follow each other.
     if re.search(rb"^[}\]],?\s*[{\[]", data, re.MULTILINE) is None:
@@ -164,8 +163,8 @@ def _equals(literal: bytes, text: str) -> bool:
     if len(literal) - 2 < len(text):
         return False
     try:
-        value = orjson.loads(literal)
-    except orjson.JSONDecodeError:
+        value = quickjson.loads(literal)
+    except quickjson.JSONDecodeError:
         return False
     return isinstance(value, str) and (value == text or text.startswith(f"{value}\n"))
 

@@ -1,6 +1,6 @@
 """What is known about a line while its envelopes come off."""
 
-from dataclasses import dataclass
+from k3triage.model.shapes import dataclass
 
 
 @dataclass(slots=True)

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from k3triage.ingest.draft import Draft
 from k3triage.ingest.envelopes import compose, kubernetes, labels, stamps
 from k3triage.model.lazy import lazy
+from k3triage.model.shapes import dataclass, field
 
 # fmt: off
 _NO_HOST = frozenset(

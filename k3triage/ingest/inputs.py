@@ -3,12 +3,12 @@
 import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from k3triage.ingest.archives import ArchiveError, is_archive, members
 from k3triage.ingest.names import may_be_log
 from k3triage.ingest.sources import InputError, Source, reason
+from k3triage.model.shapes import dataclass
 
 _MAX_FILES = 10_000
 
@@ -63,6 +63,8 @@ def expand(arguments: Sequence[str]) -> list[Input]:
 def _expand(argument: str) -> list[Input]:
     if argument == "-":
         return [Input("-")]
+    if not argument:  # an unset variable of a shell must not stand for the current folder
+        return [_failed(argument, "An empty name is no file name.")]
     path = Path(argument)
     try:
         if path.is_dir():

@@ -1,9 +1,8 @@
 """Prefixes by which launchers and vLLM itself name the process that wrote a line."""
 
-from dataclasses import dataclass
-
 from k3triage.ingest.draft import Draft
 from k3triage.model.lazy import lazy
+from k3triage.model.shapes import dataclass
 
 _PROCESS = lazy(
     r"(?P<name>[^\W\d][\w.:<>/+-]*)?(?: rank=(?P<rank>\d+))?(?:^| )pid=(?P<pid>\d+)(?:, ip=(?P<ip>[\w.:%]+))?$"

@@ -1,14 +1,13 @@
 """Where an archive's bytes lie while they are read: one temporary file without a name, of bounded size."""
 
 import os
-import tempfile
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from k3triage.ingest.decode import BLOCK
+from k3triage.model.shapes import dataclass
 
 MAX_MEMBERS = 5_000
 MAX_MEMBER = 1 << 30
@@ -47,6 +46,8 @@ class Spool:
     """A temporary file that goes with the last member that reads it."""
 
     def __init__(self) -> None:
+        import tempfile
+
         handle, name = tempfile.mkstemp(prefix="k3triage-")
         Path(name).unlink()
         self._handle = handle

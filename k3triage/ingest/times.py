@@ -19,6 +19,8 @@ _SECOND = 1_000_000_000
 _STAMP = lazy(
     r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9})\d*)?(?: ?(Z|UTC|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"
 )
+# What a shift by a zone must not leave: the times that `datetime` can print.
+_FIRST, _LAST = -62_135_596_800 * _SECOND, 253_402_300_799 * _SECOND
 _NUMBER = lazy(r"\d{9,19}(?:\.\d{1,9})?$")
 
 
@@ -54,7 +56,7 @@ def stamp(text: str, start: int = 0) -> tuple[int, int] | None:
         digits = zone[1:].replace(":", "").ljust(4, "0")
         shift = (int(digits[:2]) * 60 + int(digits[2:])) * 60 * _SECOND
         value += shift if zone[0] == "-" else -shift
-    return value, match.end()
+    return min(max(value, _FIRST), _LAST), match.end()
 
 
 def yearless(month: str, day: str, clock: str, fraction: str = "") -> int | None:

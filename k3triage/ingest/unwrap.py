@@ -3,9 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 
-import orjson
-
-from k3triage.ingest import prefixes, progress
+from k3triage.ingest import prefixes, progress, quickjson
 from k3triage.ingest.ansi import strip_ansi
 from k3triage.ingest.draft import Draft, Entry
 from k3triage.ingest.election import Elected, elect
@@ -191,8 +189,8 @@ class Unwrapper:
 
     def _open_json(self, text: str, draft: Draft, out: list[Record], depth: int) -> bool:
         try:
-            item = orjson.loads(text)
-        except orjson.JSONDecodeError:
+            item = quickjson.loads(text)
+        except quickjson.JSONDecodeError:
             message = jsonlines.torn(text) if self._json_kind is not None else None
             if message is None or self._json_kind is None:
                 return False

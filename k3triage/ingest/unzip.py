@@ -18,7 +18,6 @@ from k3triage.ingest.spool import (
     blocks,
 )
 
-ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 # RuntimeError: also an unknown kind of compression.
 _FAULTS = (zipfile.BadZipFile, RuntimeError, EOFError, ValueError, zlib.error, lzma.LZMAError)
 _ENCRYPTED = 1

@@ -1,7 +1,8 @@
 """What the scan looks for, shared by the rules that ask and the scan that searches."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from k3triage.model.shapes import dataclass
 
 Kind = Literal["fault", "marker", "stat", "progress", "join"]
 

@@ -1,7 +1,8 @@
 """What evidence files state: output of nvidia-smi, docker, pip and the like, as typed facts with their origin."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from k3triage.model.shapes import dataclass
 
 
 @dataclass(slots=True, frozen=True)

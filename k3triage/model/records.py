@@ -3,7 +3,7 @@
 pydantic models are made only for what leaves the program (see `report` and `events`).
 """
 
-from dataclasses import dataclass, field
+from k3triage.model.shapes import dataclass, field
 
 
 @dataclass(slots=True)

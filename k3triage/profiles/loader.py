@@ -1,12 +1,13 @@
 """Finds and reads profile files: the shipped ones by name, a user's by path."""
 
 import functools
+import json
 import re
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from k3triage.cache import load_or_make
 from k3triage.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def _validated(path: str) -> "Profile":
 
 
 def _read(path: str) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -58,13 +61,21 @@ def _read(path: str) -> dict[str, Any]:
 
 @functools.cache
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """(profile, pattern of its models) of all shipped profiles; only the head of a file is read for it."""
+    """(profile, pattern of its models) of all shipped profiles."""
+    states = [(name, (FOLDER / f"{name}.toml").stat()) for name in shipped()]
+    stamps = [f"{name}:{state.st_size}:{state.st_mtime_ns}" for name, state in states]
+    found = json.loads(load_or_make("profiles", "\n".join(stamps), _models))
+    return tuple((name, re.compile(pattern, re.IGNORECASE)) for name, pattern in found)
+
+
+def _models() -> bytes:
+    import tomllib
+
     found = []
     for name in shipped():
-        text = (FOLDER / f"{name}.toml").read_text(encoding="utf-8")
-        head = text.partition("\n[")[0]
-        found += [(name, re.compile(pattern, re.IGNORECASE)) for pattern in tomllib.loads(head).get("models", ())]
-    return tuple(found)
+        head = (FOLDER / f"{name}.toml").read_text(encoding="utf-8").partition("\n[")[0]
+        found += [(name, pattern) for pattern in tomllib.loads(head).get("models", ())]
+    return json.dumps(found).encode()
 
 
 def choose_profile(names: Iterable[object]) -> str | None:

@@ -5,9 +5,9 @@ The tables are data (`tables/*.csv`), read when first asked for, so that a triag
 
 import csv
 import io
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+
+from k3triage.model.shapes import dataclass
 
 KINDS = ("xid", "cuda", "nccl", "nvml", "errno", "exit", "signal", "reason")
 
@@ -38,6 +38,8 @@ class CodeEntry:
 @cache
 def _table(kind: str) -> dict[str, CodeEntry]:
     """Every key (code, name and aliases, in lower case) of one table; a code wins over another row's name."""
+    from importlib.resources import files
+
     text = (files("k3triage.rules") / "tables" / f"{kind}.csv").read_text(encoding="utf-8")
     codes: dict[str, CodeEntry] = {}
     names: dict[str, CodeEntry] = {}

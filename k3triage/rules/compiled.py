@@ -4,15 +4,21 @@ A wheel holds the shipped pack in this form (`hatch_build.py` writes it), so tha
 fast as a machine with a cache. It counts only where names and sizes of the rule files are those it was made of.
 """
 
+import functools
+import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
+from k3triage.cache import is_kept
 
+ROOT = Path(__file__).resolve().parent
 FILE = "compiled.bin"
+RULES_VERSION = "2026.12.1"
+# Raise it when the compiled form changes.
+_FORMAT = "7"
 _HEAD = 8
 
 
@@ -26,7 +32,7 @@ def pack_up(data: dict[str, Any], pages: Mapping[str, bytes]) -> bytes:
     for name, page in pages.items():
         index[name] = [at, at + len(page)]
         at += len(page)
-    head = orjson.dumps({**data, "pages": index})
+    head = json.dumps({**data, "pages": index}, separators=(",", ":")).encode()
     return b"".join([len(head).to_bytes(_HEAD, "big"), head, *pages.values()])
 
 
@@ -34,14 +40,15 @@ def unpack(packed: bytes) -> tuple[dict[str, Any], Pages]:
     """What `pack_up` was given."""
     view = memoryview(packed)
     end = _HEAD + int.from_bytes(view[:_HEAD], "big")
-    data: dict[str, Any] = orjson.loads(view[_HEAD:end])
+    data: dict[str, Any] = json.loads(bytes(view[_HEAD:end]))
     return data, Pages({name: view[end + start : end + stop] for name, (start, stop) in data.pop("pages").items()})
 
 
-def shipped_files(root: Path) -> list[tuple[str, int]]:
+@functools.cache
+def shipped_files() -> list[tuple[str, int]]:
     """Relative name and size of every file that the shipped pack is made of, in a stable order."""
-    found = [*_files(str(root), "causes"), *_files(str(root), "markers"), *_files(str(root), "policies")]
-    found.append(("links.toml", os.stat(root / "links.toml").st_size))  # noqa: PTH116
+    found = [*_files(str(ROOT), "causes"), *_files(str(ROOT), "markers"), *_files(str(ROOT), "policies")]
+    found.append(("links.toml", os.stat(ROOT / "links.toml").st_size))  # noqa: PTH116
     return sorted(found)
 
 
@@ -49,22 +56,43 @@ def _files(root: str, folder: str) -> Iterator[tuple[str, int]]:
     # Several hundred files at every start: scandir takes a third of the time of pathlib.
     with os.scandir(f"{root}/{folder}") as entries:
         for entry in entries:
-            if entry.is_dir():
-                yield from _files(root, f"{folder}/{entry.name}")
-            elif entry.name.endswith(".toml"):
+            if entry.name.endswith(".toml"):
                 yield f"{folder}/{entry.name}", entry.stat().st_size
+            elif entry.is_dir():
+                yield from _files(root, f"{folder}/{entry.name}")
 
 
-def stamp(listing: list[tuple[str, int]]) -> bytes:
-    """What a packaged pack must begin with to be that of these files."""
-    return b"%08x" % zlib.crc32(repr(listing).encode())
+def key(paths: Sequence[str]) -> str:
+    """The cache's key for what is compiled of these files: their names, sizes and times."""
+    stamps = [_FORMAT, RULES_VERSION]
+    for path in paths:
+        status = os.stat(path)  # noqa: PTH116 - Path.stat() costs twice as much and this runs at every start
+        stamps.append(f"{path}:{status.st_size}:{status.st_mtime_ns}")
+    return "\n".join(stamps)
 
 
-def packaged(root: Path, listing: list[tuple[str, int]]) -> tuple[dict[str, Any], Pages] | None:
+@functools.cache
+def shipped_key() -> str:
+    """The cache's key for the shipped pack."""
+    return key([f"{ROOT}/{name}" for name, _ in shipped_files()])
+
+
+def stamp() -> bytes:
+    """What a packaged pack must begin with to be that of the files beside it."""
+    return b"%08x" % zlib.crc32(repr((_FORMAT, RULES_VERSION, shipped_files())).encode())
+
+
+@functools.cache
+def packaged() -> tuple[dict[str, Any], Pages] | None:
     """The pack that the wheel brought along; None where there is none, or it is not that of these files."""
     try:
-        with (root / FILE).open("rb") as file:
-            head = stamp(listing)
+        with (ROOT / FILE).open("rb") as file:
+            head = stamp()
             return unpack(file.read()) if file.read(len(head)) == head else None
     except OSError:
         return None
+
+
+def is_compiled() -> bool:
+    """Whether the shipped pack can be had without reading and checking all rule files."""
+    return packaged() is not None or is_kept("pack", shipped_key())

@@ -5,12 +5,11 @@ The folders of sys.path are asked for their metadata only after one of them chan
 read from the cache, which costs a stat() a folder instead of the import of importlib.metadata and hundreds of reads.
 """
 
+import json
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-
-import orjson
 
 from k3triage.cache import load_or_make
 from k3triage.errors import RulePackError
@@ -26,7 +25,7 @@ def installed_packs() -> list[Path]:
     """
     folders = [entry or "." for entry in sys.path]
     key = "\n".join([_FORMAT, *(f"{folder}:{_stamp(folder)}" for folder in folders)])
-    found = orjson.loads(load_or_make("rulepacks", key, lambda: orjson.dumps(sorted(_entries(folders)))))
+    found = json.loads(load_or_make("rulepacks", key, lambda: json.dumps(sorted(_entries(folders))).encode()))
     return [path for name, package in found for path in _folders(name, package)]
 
 

@@ -1,8 +1,9 @@
 """The causal model: which finding can explain which (`links.toml`), and what is compiled of it."""
 
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any, Literal
+
+from k3triage.model.globs import fits as matches
+from k3triage.model.shapes import dataclass
 
 Over = Literal["process", "parent", "container", "node", "node_unknown", "communicator", "incident"]
 
@@ -25,8 +26,8 @@ class FindingClass:
             and (self.quiet is None or self.quiet == quiet)
             and (not self.layers or layer in self.layers)
             and (not self.headers or header in self.headers)
-            and (not self.causes or any(fnmatchcase(cause, pattern) for pattern in self.causes))
-            and not any(fnmatchcase(cause, pattern) for pattern in self.excluded)
+            and (not self.causes or any(matches(cause, pattern) for pattern in self.causes))
+            and not any(matches(cause, pattern) for pattern in self.excluded)
         )
 
 

@@ -6,45 +6,32 @@ a user's rule compiles that folder alone. A wheel brings the compiled form of it
 """
 
 import functools
-import os
+import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
-from k3triage.cache import is_kept, load_or_make
+from k3triage.cache import load_or_make
 from k3triage.errors import RulePackError
 from k3triage.model.anchors import Anchor
-from k3triage.rules.compiled import Pages, pack_up, packaged, shipped_files, unpack
+from k3triage.rules.compiled import (
+    ROOT,
+    RULES_VERSION,
+    Pages,
+    key,
+    pack_up,
+    packaged,
+    shipped_files,
+    shipped_key,
+    unpack,
+)
 from k3triage.rules.installed import installed_packs
 from k3triage.rules.links import thaw_links
-from k3triage.rules.pack import RULES_VERSION, CauseInfo, FrameRule, Marker, Pack, Signature
+from k3triage.rules.pack import CauseInfo, FrameRule, Marker, Pack, Signatures
 from k3triage.rules.source import Problem, read_source, read_toml, schema_problems
 
 if TYPE_CHECKING:
     from k3triage.rules.schema import Cause
-
-ROOT = Path(__file__).resolve().parent
-_FORMAT = "6"
-_FIELDS = (
-    "role",
-    "anchor",
-    "pattern",
-    "levels",
-    "phases",
-    "frames",
-    "raised_in",
-    "header",
-    "needs",
-    "unless",
-    "since",
-    "until",
-    "fact",
-    "equals",
-    "at",
-    "precedence",
-)
 
 
 def rule_files(place: Path) -> list[Path]:
@@ -121,43 +108,20 @@ def _load(extra: tuple[str, ...]) -> Pack:
 @functools.cache
 def shipped_pack() -> tuple[dict[str, Any], Pages]:
     """The shipped pack in its compiled form, and its pages; files are named relative to the folder of this module."""
-    return packaged(ROOT, _listing()) or unpack(load_or_make("pack", _shipped_key(), compile_pack))
-
-
-def is_compiled() -> bool:
-    """Whether the shipped pack can be had without reading and checking all rule files."""
-    return packaged(ROOT, _listing()) is not None or is_kept("pack", _shipped_key())
+    return packaged() or unpack(load_or_make("pack", shipped_key(), compile_pack))
 
 
 def compile_pack() -> bytes:
     """The shipped pack compiled anew, as a wheel brings it along (behind `compiled.stamp`)."""
-    paths = [ROOT / name for name, _ in _listing()]
+    paths = [ROOT / name for name, _ in shipped_files()]
     causes = [path for path in paths if path.is_relative_to(ROOT / "causes")]
     return pack_up(*_compile_shipped(causes, [path for path in paths if path.is_relative_to(ROOT / "markers")]))
-
-
-@functools.cache
-def _listing() -> list[tuple[str, int]]:
-    return shipped_files(ROOT)
-
-
-@functools.cache
-def _shipped_key() -> str:
-    return _key([f"{ROOT}/{name}" for name, _ in _listing()])
 
 
 def _kept(
     name: str, files: Sequence[Path], make: Callable[[], tuple[dict[str, Any], dict[str, bytes]]]
 ) -> tuple[dict[str, Any], Pages]:
-    return unpack(load_or_make(name, _key([str(path) for path in files]), lambda: pack_up(*make())))
-
-
-def _key(paths: Sequence[str]) -> str:
-    stamps = [_FORMAT, RULES_VERSION]
-    for path in paths:
-        status = os.stat(path)  # noqa: PTH116 - Path.stat() costs twice as much and this runs at every start
-        stamps.append(f"{path}:{status.st_size}:{status.st_mtime_ns}")
-    return "\n".join(stamps)
+    return unpack(load_or_make(name, key([str(path) for path in files]), lambda: pack_up(*make())))
 
 
 def _refuse_twice(infos: dict[str, dict[str, Any]], row: dict[str, Any]) -> None:
@@ -189,8 +153,13 @@ def _compile(causes: Sequence[Path], root: Path | None = None) -> tuple[dict[str
         if cause.status == "retired":
             continue
         for index, signature in enumerate(cause.signature):
-            entry = {name: getattr(signature, name) for name in _FIELDS}
-            signatures.append({"cause": cause.id, "layer": str(cause.layer), "index": index, **entry})
+            # What is left at its default is left out: every start reads all of them.
+            entry = {
+                name: value for name, value in signature.model_dump(exclude_defaults=True).items() if name != "note"
+            }
+            signatures.append(
+                {"cause": cause.id, "layer": str(cause.layer), "role": signature.role, "index": index, **entry}
+            )
     return {"infos": list(infos.values()), "signatures": signatures}, pages
 
 
@@ -227,15 +196,11 @@ def _thaw(data: dict[str, Any], pages: Pages) -> Pack:
     def page(cause: str) -> "Cause":
         from k3triage.rules.schema import Cause
 
-        return Cause.model_validate(orjson.loads(pages[cause]))
+        return Cause.model_validate(json.loads(bytes(pages[cause])))
 
-    signatures = []
-    for row in data["signatures"]:
-        more = {name: tuple(row[name]) for name in ("levels", "phases", "needs", "unless")}
-        signatures.append(Signature(**{**row, **more, "anchor": row["anchor"] or ""}))
     return Pack(
         version=RULES_VERSION,
-        signatures=signatures,
+        signatures=Signatures(data["signatures"]),
         infos={row["id"]: CauseInfo(**row) for row in data["infos"]},
         markers=[Marker(**row) for row in data["marker"]],
         frames=sorted((FrameRule(**row) for row in data["frame"]), key=lambda frame: -frame.priority),

@@ -1,18 +1,22 @@
 """Finds which signatures and markers the lines of a log show.
 
 Cost: every distinct anchor is looked for once in one joined text (a C search), patterns run only on lines that hold
-their anchor. Equal lines are searched once.
+their anchor. Lines that differ by digits of their header alone (its time, above all) are searched once. Of a very long
+line only both ends are looked at, as `rules.seen` tells: 8 KiB of its beginning and 2 KiB of its end.
 """
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from k3triage.model.records import Line
+from k3triage.model.shapes import dataclass, field
 from k3triage.rules.pack import Marker, Pack, Signature
+from k3triage.rules.seen import room, seen
 
 _ROLE_WEIGHT = {"benign": 5, "root": 4, "advisory": 3, "suspect": 2, "cascade": 1, "context": 0}
+_MOST_HITS = 64
+_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
 
 @dataclass(slots=True)
@@ -39,18 +43,24 @@ class Matches:
 
 def searchable(line: Line) -> str:
     """What anchors are looked for in: the header as printed and the program's own words of the message."""
-    text, header = line.record.text, line.header
-    if text.endswith(header.message):
-        return text[: len(text) - len(header.message)] + header.own
-    return header.own
+    return _printed_header(line) + line.header.own
+
+
+def _printed_header(line: Line) -> str:
+    text, message = line.record.text, line.header.message
+    return text[: len(text) - len(message)] if text.endswith(message) else ""
 
 
 def match(lines: Sequence[Line], pack: Pack) -> Matches:
     """Every signature and marker that each line shows, conditions on phase and the like not yet applied."""
-    groups: dict[tuple[str, str], list[int]] = {}
+    most = room(len(line.own) for line in lines)
+    alike: dict[tuple[str | None, ...], list[int]] = {}
     for index, line in enumerate(lines):
-        groups.setdefault((line.own, searchable(line)), []).append(index)
-    texts = list(groups)
+        header = line.header
+        key = (header.own, _printed_header(line).translate(_DIGITS), header.location, header.level)
+        alike.setdefault(key, []).append(index)
+    groups = list(alike.values())
+    texts = [(seen(lines[group[0]].own, most), seen(searchable(lines[group[0]]), most)) for group in groups]
     starts: list[int] = []
     position = 0
     for _, text in texts:
@@ -58,22 +68,31 @@ def match(lines: Sequence[Line], pack: Pack) -> Matches:
         position += len(text) + 1
     joined = "\n".join(text for _, text in texts)
     found = Matches()
-    for anchor, signatures in pack.by_anchor.items():
+    for anchor, places in pack.by_anchor.items():
         for number in _occurrences(joined, anchor, starts):
             own, text = texts[number]
-            for signature in signatures:
-                hit = _try(signature, own, text, lines[groups[texts[number]][0]])
+            for signature in (pack.signatures[place] for place in places):
+                hit = _try(signature, own, text, lines[groups[number][0]])
                 if hit is not None:
-                    for index in groups[texts[number]]:
+                    for index in groups[number]:
                         found.hits.setdefault(index, []).append(hit)
+    for index, hits in found.hits.items():
+        if len(hits) > _MOST_HITS:
+            found.hits[index] = _best(hits)
     for anchor, markers in pack.markers_by_anchor.items():
         for number in _occurrences(joined, anchor, starts):
             own, text = texts[number]
             for marker in markers:
                 if marker.matches(own) or (marker.pattern is None and anchor in text):
-                    for index in groups[texts[number]]:
+                    for index in groups[number]:
                         found.markers.setdefault(index, []).append(marker)
     return found
+
+
+def _best(hits: list[Hit]) -> list[Hit]:
+    """The hits that rank highest, in their order. No program's line shows so many; one made to slow us down does."""
+    order = sorted(range(len(hits)), key=lambda number: hits[number].rank, reverse=True)[:_MOST_HITS]
+    return [hits[number] for number in sorted(order)]
 
 
 def _occurrences(joined: str, anchor: str, starts: list[int]) -> Iterator[int]:

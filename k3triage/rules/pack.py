@@ -4,15 +4,13 @@ The texts of a cause (what it means, steps, examples) stay in its file and are r
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 from k3triage.model.anchors import STRENGTH, Anchor, Kind
+from k3triage.model.shapes import dataclass, field
 from k3triage.rules.links import Links
-
-RULES_VERSION = "2026.12.1"
 
 
 @dataclass(slots=True)
@@ -50,6 +48,32 @@ class Signature:
         if self._search is None:
             self._search = re.compile(self.pattern if self.pattern is not None else re.escape(self.anchor)).search
         return self._search(text)
+
+
+class Signatures(Sequence[Signature]):
+    """All signatures, made of their compiled rows when they are first looked at: a log shows few of them."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self.rows = rows
+        self._made: dict[int, Signature] = {}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, number: int) -> Signature: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Signature]: ...
+    def __getitem__(self, number: int | slice) -> Signature | Sequence[Signature]:
+        if isinstance(number, slice):
+            return [self[i] for i in range(*number.indices(len(self.rows)))]
+        signature = self._made.get(number)
+        if signature is None:
+            row: dict[str, Any] = {
+                key: tuple(value) if isinstance(value, list) else value for key, value in self.rows[number].items()
+            }
+            signature = self._made[number] = Signature(**row)
+        return signature
 
 
 @dataclass(slots=True)
@@ -102,7 +126,7 @@ class Pack:
     """All rules, compiled."""
 
     version: str
-    signatures: list[Signature]
+    signatures: Signatures
     infos: dict[str, CauseInfo]
     markers: list[Marker]
     frames: list[FrameRule]
@@ -120,12 +144,13 @@ class Pack:
         return [self.page(cause) for cause in sorted(self.infos)]
 
     @cached_property
-    def by_anchor(self) -> dict[str, list[Signature]]:
-        """Signatures by their anchor literal."""
-        table: dict[str, list[Signature]] = {}
-        for signature in self.signatures:
-            if signature.anchor:
-                table.setdefault(signature.anchor, []).append(signature)
+    def by_anchor(self) -> dict[str, list[int]]:
+        """Places of the signatures by their anchor literal."""
+        table: dict[str, list[int]] = {}
+        for number, row in enumerate(self.signatures.rows):
+            anchor = row.get("anchor")
+            if anchor:
+                table.setdefault(anchor, []).append(number)
         return table
 
     @cached_property
@@ -139,7 +164,7 @@ class Pack:
     @cached_property
     def fact_signatures(self) -> list[Signature]:
         """Signatures that look at gathered facts instead of a line."""
-        return [signature for signature in self.signatures if signature.fact is not None]
+        return [self.signatures[i] for i, row in enumerate(self.signatures.rows) if row.get("fact") is not None]
 
     @cached_property
     def anchors(self) -> list[Anchor]:
@@ -165,12 +190,14 @@ class Pack:
             elif marker.event == "stats":
                 kind = "stat"
             add(marker.anchor, kind, marker.event == "start")
-        wanted = {other for signature in self.signatures for other in (*signature.needs, *signature.unless)}
-        for signature in self.signatures:
-            if not signature.anchor or signature.anchor in self.common:
+        rows = self.signatures.rows
+        wanted = {other for row in rows for other in (*row.get("needs", ()), *row.get("unless", ()))}
+        for row in rows:
+            literal, role = row.get("anchor"), row["role"]
+            if not literal or literal in self.common:
                 continue
-            if signature.role != "benign":
-                add(signature.anchor, "marker" if signature.role == "context" else "fault")
-            elif signature.cause in wanted:
-                add(signature.anchor, "marker")
+            if role != "benign":
+                add(literal, "marker" if role == "context" else "fault")
+            elif row["cause"] in wanted:
+                add(literal, "marker")
         return [kinds[key] for key in sorted(kinds)]

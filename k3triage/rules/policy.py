@@ -6,14 +6,15 @@ Each is a file of `policies/`, compiled with the pack and checked when it is fir
 import functools
 import re
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, TypeVar
 
 from k3triage.errors import RulePackError
 from k3triage.model.base import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from k3triage.model.conditions import check_condition
 from k3triage.model.enums import Decision, Layer
-from k3triage.rules.loader import ROOT, shipped_pack
+from k3triage.model.globs import fits as matches
+from k3triage.rules.compiled import ROOT
+from k3triage.rules.loader import shipped_pack
 from k3triage.rules.schema import Date, Url
 
 FOLDER = ROOT / "policies"
@@ -118,12 +119,12 @@ class Case(_Strict):
 
     def fits(self, cause: str, layer: Layer, seen: frozenset[str], holds: Callable[[str], bool | None]) -> bool:
         """Whether the entry applies to a verdict, the causes seen and the facts."""
-        if self.causes and not any(fnmatchcase(cause, pattern) for pattern in self.causes):
+        if self.causes and not any(matches(cause, pattern) for pattern in self.causes):
             return False
         if self.layers and layer not in self.layers:
             return False
         if self.seen:
-            matching = {name for name in seen if any(fnmatchcase(name, pattern) for pattern in self.seen)}
+            matching = {name for name in seen if any(matches(name, pattern) for pattern in self.seen)}
             if len(matching) < self.least:
                 return False
         return all(holds(text) is True for text in self.when)

@@ -1,15 +1,13 @@
 """Rule files as text: reading TOML, and saying where in a file something is wrong, with a caret under the place."""
 
-import difflib
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from k3triage.errors import RulePackError
 from k3triage.model.lazy import lazy
+from k3triage.model.shapes import dataclass, replace
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -151,6 +149,8 @@ def read_source(path: Path) -> Source:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a dict. UnreadableRuleError with file, line, column and a caret where it is not TOML."""
+    import tomllib
+
     source = read_source(path)
     try:
         return tomllib.loads("\n".join(source.lines))
@@ -162,6 +162,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         last = len(source.lines)
         column = len(source.lines[-1]) + 1 if source.lines else 1
         raise UnreadableRuleError(source.problem(last, column, f"{message} at the end of the file")) from None
+    except RecursionError:
+        raise UnreadableRuleError(Problem(str(path), 0, "its values are nested too deeply")) from None
 
 
 def schema_problems(source: Source, error: "ValidationError", fields: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
@@ -181,7 +183,9 @@ def schema_problems(source: Source, error: "ValidationError", fields: Mapping[st
             message = f"{what} lacks the field {name!r}"
         elif row["type"] == "extra_forbidden":
             known = fields.get(str(table), ())
-            near = difflib.get_close_matches(name, known, n=1)
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
             message = f"no field is called {name!r}; {hint}"
         elif row["type"] == "string_too_long":

@@ -1,9 +1,9 @@
 """What the scan looks for, and how much of each it keeps."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from k3triage.model.anchors import STRENGTH, Anchor
+from k3triage.model.shapes import dataclass
 
 
 @dataclass(slots=True, frozen=True)

@@ -6,7 +6,8 @@ not, because nothing that decides about lines looks at cells.
 
 import os
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+
+from k3triage.model.shapes import dataclass
 
 CELL_BYTES = 1 << 20
 _SPARE_BUFFERS = 8

@@ -4,7 +4,6 @@ Both only say which literals are present. Where they are is then found with `byt
 code for both, so their answers cannot differ and a literal that occurs often does not cost a callback each time.
 """
 
-import platform
 import threading
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
@@ -34,6 +33,8 @@ class HyperscanEngine:
     """
 
     def __init__(self, literals: dict[int, bytes]) -> None:
+        import platform
+
         import hyperscan
 
         self._scratch: Callable[[Any], Any] = hyperscan.Scratch

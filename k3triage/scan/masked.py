@@ -5,19 +5,26 @@ is deleted from a line is deleted from a literal too, so a literal can only occu
 in the line's. Masked lines are remembered with the literals they may hold; only new ones are searched.
 """
 
-import string
 import threading
 
 _DELETED = b"0123456789abcdef,"
-_WORDS = bytes(c if c in string.ascii_letters.encode() else 32 for c in range(256))
+_WORDS = bytes(c if chr(c).isascii() and chr(c).isalpha() else 32 for c in range(256))
 _REMEMBERED_BYTES = 8 << 20
+# Less than this is searched as it stands: the tables would take longer.
+_SMALL = 16 << 10
 
 
 class MaskedEngine:
     """About 0.4 GB/s on logs that repeat themselves, 0.01 on text that does not; holds the interpreter's lock."""
 
-    def __init__(self, literals: dict[int, bytes]) -> None:
+    def __init__(self, literals: dict[int, bytes], small: int = _SMALL) -> None:
         self._literals = literals
+        self._small = small
+        self._ready = False
+        self._lock = threading.Lock()
+
+    def _prepare(self) -> None:
+        literals = self._literals
         self._masked = {i: literal.translate(None, _DELETED) for i, literal in literals.items()}
         # A literal's longest run of letters: it lies within one word of any text that holds the literal.
         self._runs: dict[bytes, list[int]] = {}
@@ -30,13 +37,17 @@ class MaskedEngine:
         self._hot: dict[bytes, tuple[int, ...]] = {}
         self._words: set[bytes] = set()
         self._bytes = 0
-        self._lock = threading.Lock()
+        self._ready = True
 
     def present(self, data: bytes | bytearray, start: int, stop: int) -> list[int]:
         """Ids of the literals that occur in `data[start:stop]`, ascending."""
+        if stop - start < self._small:
+            return [i for i, literal in self._literals.items() if data.find(literal, start, stop) >= 0]
         with memoryview(data) as view:
             lines = set(bytes(view[start:stop]).translate(None, _DELETED).split(b"\n"))
         with self._lock:
+            if not self._ready:
+                self._prepare()
             new = lines.difference(self._clean, self._hot)
             if new:
                 self._learn(new)

@@ -9,9 +9,9 @@ import bisect
 import builtins
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from k3triage.model.records import RawLine
+from k3triage.model.shapes import dataclass, field
 from k3triage.scan.anchors import LINE_COST, AnchorSet
 
 BEFORE_LINES = 10

@@ -2,9 +2,9 @@
 
 import bisect
 import itertools
-from dataclasses import dataclass, field
 
 from k3triage.model.records import RawLine
+from k3triage.model.shapes import dataclass, field
 from k3triage.scan.anchors import AnchorSet
 from k3triage.scan.engines import Engine
 from k3triage.scan.partial import AFTER_LINES, BEFORE_LINES, Event, walk

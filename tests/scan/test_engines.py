@@ -34,7 +34,7 @@ TEXTS = st.lists(WORDS, max_size=40).map(b"".join)
 
 
 def engines(literals: dict[int, bytes]) -> list[Engine]:
-    made: list[Engine] = [MaskedEngine(literals)]
+    made: list[Engine] = [MaskedEngine(literals), MaskedEngine(literals, small=0)]
     with contextlib.suppress(ImportError):
         made.append(HyperscanEngine(literals))
     return made
@@ -54,7 +54,7 @@ def test_present_is_what_plain_search_finds(texts: list[bytes], left: int, right
 
 def test_the_memory_of_the_masked_engine_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("k3triage.scan.masked._REMEMBERED_BYTES", 1_000)
-    engine = MaskedEngine({0: b"Error"})
+    engine = MaskedEngine({0: b"Error"}, small=0)
     for n in range(2_000):
         name = "".join(chr(ord("g") + int(c)) for c in str(n))
         assert engine.present(f"{name} KeyError\n{name} fine".encode(), 0, 99) == [0]

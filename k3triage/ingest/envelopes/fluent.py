@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import orjson
-
+from k3triage.ingest import quickjson
 from k3triage.ingest.draft import Draft, Entry
 from k3triage.ingest.envelopes.fields import at, first, text_of, word
 from k3triage.ingest.times import any_time, number, stamp
@@ -48,8 +47,8 @@ def stdout_form(text: str, draft: Draft) -> str | None:
     body: str | None = None
     for key, literal in _PAIR.findall(text, match.end() - 1):
         try:
-            value = orjson.loads(literal)
-        except orjson.JSONDecodeError:
+            value = quickjson.loads(literal)
+        except quickjson.JSONDecodeError:
             value = literal[1:-1]
         if key == "stream":
             draft.stream = value

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-import orjson
-
+from k3triage.ingest import quickjson
 from k3triage.ingest.draft import Entry
 from k3triage.ingest.envelopes import (
     azure,
@@ -61,7 +60,7 @@ def torn(text: str) -> str | None:
     if match is None:
         return None
     try:
-        value = orjson.loads(f'"{_TORN_ESCAPE.sub("", match[1])}"')
-    except orjson.JSONDecodeError:
+        value = quickjson.loads(f'"{_TORN_ESCAPE.sub("", match[1])}"')
+    except quickjson.JSONDecodeError:
         return None
     return value if isinstance(value, str) and value else None

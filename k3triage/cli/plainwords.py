@@ -1,0 +1,38 @@
+"""What `k3triage FILE...` means, without argparse: importing it and building a parser takes longer than a small log."""
+
+from types import SimpleNamespace
+from typing import Any
+
+# The first word chooses the command; without one of these it is a triage. `./events` names a file called so.
+COMMANDS = {
+    "triage": "k3triage.cli.triage",
+    "collect": "k3triage.cli.collect",
+    "events": "k3triage.cli.events",
+    "check": "k3triage.cli.check",
+    "accept": "k3triage.cli.accept",
+    "explain": "k3triage.cli.explain",
+    "rules": "k3triage.cli.rules",
+}
+# The defaults of all options of a triage; a test compares them with the parser's.
+DEFAULTS: dict[str, Any] = {
+    "follow": False,
+    "format": "text",
+    "output": None,
+    "rules": [],
+    "profile": None,
+    "redact": False,
+    "exit_zero": False,
+    "color": "auto",
+    "stats": False,
+    "lang": "en",
+    "jobs": None,
+    "engine": "auto",
+    "subcommand": "triage",
+}
+
+
+def plain_words(words: list[str]) -> Any | None:
+    """The options of a command line that consists of files alone; None for every other."""
+    if not words or words[0] in COMMANDS or any(word.startswith("-") for word in words):
+        return None
+    return SimpleNamespace(**DEFAULTS, inputs=list(words))
