@@ -23,16 +23,22 @@ class Stream:
         self._done = Partial()
         self._waiting = bytearray()
         self._lost = 0
+        self._cut = 0  # behind the last whole line of what waits
 
     def feed(self, chunk: bytes) -> None:
         """Add bytes, cut anywhere."""
         if len(self._head) < HEAD:
             self._head += chunk[: HEAD - len(self._head)]
         self._waiting += chunk
+        # Only what is new is searched: a line that grows by small pieces must not be read again for each of them.
+        newest = chunk.rfind(b"\n")
+        if newest >= 0:
+            self._cut = len(self._waiting) - len(chunk) + newest + 1
         if len(self._waiting) < _PIECE:
             return
-        cut = self._waiting.rfind(b"\n") + 1
+        cut = self._cut
         if cut:
+            self._cut = 0
             self._done = self._done.merge(self._scan(bytes(self._waiting[:cut])))
             del self._waiting[:cut]
             self._lost = 0

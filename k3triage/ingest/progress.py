@@ -17,6 +17,8 @@ _TORN = lazy(r"\([A-Za-z]\w{0,40}(?: (?:r|ra|ran|rank|rank=\d*|p|pi|pid|pid=\d*)
 _BAR_END = lazy(r"(?:it/s|s/it|B/s|\d\d:\d\d(?:, *\?? ?[\d.]*)?)\]?[^\w]*$|\d%\|?[^\w]*$|Completed[^\w]*$")
 # What launchers put before a line: times, "[Stage-0]", "(Process)", "worker:".
 _LABEL = lazy(r"(?:(?:[\d:.,T/+Z-]{5,35}|\[[\w .:,/-]{1,40}\]|\([A-Za-z]{1,20}\)|[\w.-]{1,30}[:|]|[|>-])[ \t]+){1,6}")
+# From here on a line holds what a user wrote, who may well paste a bar and a record behind it.
+_QUOTED = lazy(r"(?:Received request|Generated response|Added request) |\b(?:prompt|output): ['\"]")
 _MAX_PIECES = 64
 
 
@@ -58,9 +60,11 @@ def glued(text: str) -> list[str]:
         return [text]
     pieces: list[str] = []
     start = 0
+    quoted = _QUOTED.search(text)
+    limit = quoted.start() if quoted else len(text)
     while len(pieces) < _MAX_PIECES:
         cut = _next_cut(text, start)
-        if cut is None:
+        if cut is None or cut > limit:
             break
         before = text[start:cut]
         if before.strip() and not _TORN.fullmatch(before.strip()) and not _LABEL.fullmatch(before):

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from k3triage.ingest import binary
 from k3triage.ingest.decode import BLOCK, DecodeError, decompressor, may_be_packed, no_tar, sniff, text_bytes
 
 HEAD = 64 << 10
@@ -196,7 +197,7 @@ def reason(error: OSError) -> str:
 
 def _plain(start: bytes) -> bool:
     try:
-        return decompressor(start) is None
+        return decompressor(start) is None and binary.kind(start) is None
     except DecodeError:
         return False
 

@@ -1,0 +1,57 @@
+"""Prompts and completions that a request log prints over several lines.
+
+A prompt may hold a whole traceback that its author asks about. Its lines carry no header of their own, or a forged one,
+so they are told by what stands around them: a request line that opens a quoted text and does not close it, and the line
+on which the logger goes on with the parameters.
+"""
+
+from collections.abc import Sequence
+
+from k3triage.model.lazy import lazy
+from k3triage.model.records import Header, Line
+
+_OPENS = lazy(r"(?:Received request|Generated response|Added request) .{0,200}?\b(?:prompt|output): ['\"]")
+_CLOSES = lazy(
+    r"['\"], (?:params|sampling_params|prompt_token_ids|output_token_ids|finish_reason|lora_request|streaming)\b"
+)
+_WITHIN = 2000
+"""Lines that one text may take; a text that is not closed within them was cut, and what follows speaks for itself."""
+
+
+def without_texts(lines: Sequence[Line]) -> list[Line]:
+    """The lines in order; those on which a request's text goes on have no words of their own."""
+    kept = list(lines)
+    at = 0
+    while at < len(kept):
+        end = _end(kept, at)
+        for number in range(at + 1, end + 1):
+            kept[number] = _blank(kept[number])
+        at = max(at, end) + 1
+    return kept
+
+
+def _end(lines: Sequence[Line], at: int) -> int:
+    """Number of the line that closes the text which line `at` opens; -1 where it opens none, or none that is closed."""
+    message = lines[at].header.message
+    if "request" not in message and "response" not in message:
+        return -1
+    opening = _OPENS.search(message)
+    if opening is None or _CLOSES.search(message, opening.end()):
+        return -1
+    process = lines[at].record.process
+    for number in range(at + 1, min(len(lines), at + 1 + _WITHIN)):
+        line = lines[number]
+        if line.record.gap:
+            return -1
+        if line.record.process != process:
+            continue
+        if _OPENS.search(line.header.message):
+            return -1
+        if _CLOSES.search(line.record.text):
+            return number
+    return -1
+
+
+def _blank(line: Line) -> Line:
+    length = len(line.header.message)
+    return Line(line.record, Header("", " " * length, " " * length, process=line.header.process))
