@@ -151,13 +151,18 @@ class Triage:
         return self.partial().merge(other.partial())
 
 
-def events(*inputs: Input) -> Iterator["Event"]:
-    """Every typed event of the inputs, in the order of the lines; a traceback stands after its last line."""
+def events(*inputs: Input, unread: Callable[[str, str], object] | None = None) -> Iterator["Event"]:
+    """Every typed event of the inputs, in the order of the lines; a traceback stands after its last line.
+
+    unread: called with name and reason of each input that could not be read, or not to its end, when its turn is over.
+    """
     from k3triage.grammar.events import event, traceback_event
 
     for source in _sources(inputs):
         for item in every_line(source):
             yield traceback_event(item) if isinstance(item, TracebackBlock) else event(item)
+        if source.error is not None and unread is not None:
+            unread(source.name, source.error)
 
 
 def _sources(inputs: Sequence[Input]) -> Iterator[Source]:
