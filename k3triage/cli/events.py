@@ -3,18 +3,29 @@
 import argparse
 import sys
 
-from k3triage.cli.terminal import hush
+from k3triage.cli.terminal import hush, message
+from k3triage.errors import InputError, UsageError
 
 
 def command(options: argparse.Namespace) -> int:
-    """Print every event as it is read; a reader that goes away ends the work quietly."""
+    """Print every event as it is read; a reader that goes away ends the work quietly. 3 where an input was not read."""
     from k3triage.api import events
     from k3triage.report.clean import escape_json
 
+    code = 0
+
+    def unread(name: str, error: str) -> None:
+        nonlocal code
+        code = InputError.exit_code
+        message(f"could not read {name}: {error}")
+
     try:
-        for event in events(*options.inputs):
+        for event in events(*options.inputs, unread=unread):
             sys.stdout.write(escape_json(event.model_dump_json()) + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
         hush()
-    return 0
+    except OSError as error:
+        hush()
+        raise UsageError(f"cannot write to standard output: {error.strerror or error}") from None
+    return code
