@@ -49,7 +49,7 @@ def test_the_commands_of_the_readme_are_understood() -> None:
 
 
 def test_the_example_rule_of_contributing_is_valid() -> None:
-    (text,) = blocks("CONTRIBUTING.md", "toml")
+    text = blocks("CONTRIBUTING.md", "toml")[0]
     rule = Cause.model_validate(tomllib.loads(text))
     signature = rule.signature[0]
     assert signature.pattern is not None
