@@ -15,7 +15,8 @@ from k3triage.model.shapes import dataclass
 
 _PID = lazy(r"\bpid[=: ]+'?(\d{1,10})|Killed? process (\d{1,10})|\[(\d{1,10})\]: segfault")
 # The kernel cuts names at 15 characters.
-_OURS = lazy(r"(?:task|name)=(?:VLLM::|vllm|ray::|sglang)|\((?:VLLM::|vllm|ray::|sglang)")
+_NAMES = r"(?:VLLM::|vllm|ray::|raylet|gcs_server|sglang)"
+_OURS = lazy(rf"(?:task|name)={_NAMES}|\({_NAMES}")
 _CONTAINER = lazy(
     r"(?:docker|cri-containerd|crio|libpod)-([0-9a-f]{12,64})\.scope|/docker/([0-9a-f]{12,64})|/([0-9a-f]{64})\b"
 )

@@ -159,3 +159,14 @@ def test_the_kernels_victim_is_named(run: Run) -> None:
     assert report.verdict is not None
     assert report.verdict.cause == "host_oom.cgroup_oom_kill"
     assert any("7001" in reason and "rank 3" in reason for reason in report.verdict.why)
+
+
+def test_a_killed_raylet_explains_the_actors_that_died(run: Run) -> None:
+    log = (
+        "(EngineCore_DP0 pid=88) ERROR 11-20 10:01:44 [core.py:1104] ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+        "(raylet) The node with node id: 0a1b and address: 10.24.0.12 and node name: 10.24.0.12 has been marked dead because the detector has missed too many heartbeats from it.\n"
+    )
+    report = run({"head.log": log, "node1-dmesg.log": kill(OTHER, task="raylet")})
+    assert report.verdict is not None
+    assert report.verdict.cause == "host_oom.cgroup_oom_kill"
+    assert {f.explained_by for f in report.findings if f.role.value == "cascade"} == {"host_oom.cgroup_oom_kill"}
