@@ -242,7 +242,7 @@ def _tier(role: str, line: Line, block: TracebackBlock | None) -> int:
 
 
 def _weight(hit: Hit) -> int:
-    """How much a hit says of a chain's cause; a rule that only knows the kind of fault says less than one that knows it."""
+    """How much a hit says of a chain's cause: a rule that only knows the kind of fault says less than one that does."""
     if hit.signature.role == "root":
         return 3 if hit.signature.precedence <= _GENERAL else 4
     return {"suspect": 2, "cascade": 1}.get(hit.signature.role, 0)

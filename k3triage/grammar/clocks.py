@@ -43,7 +43,10 @@ def iso_clock(stamp: str) -> float | None:
 
 
 def glog_clock(monthday: str | None, time: str | None) -> float | None:
-    """`1201`, `321` for 21 March or, with the year, `20261201`; and `03:15:11.623062779`; None for absl's `0000` before its start-up."""
+    """`1201`, `321` for 21 March or, with the year, `20261201`; and `03:15:11.623062779`.
+
+    None for absl's `0000` before its start-up.
+    """
     if not monthday or not time:
         return None
     month, day = int(monthday[-4:-2]), int(monthday[-2:])

@@ -80,6 +80,7 @@ class Signature(_Strict):
     at: which line is reported when the match stands in the continuation of an exception's message: the exception's
         first line, or the matching line itself (tools' output inside a message).
     precedence: on one line the signature with the highest wins; equal ones go to the longer match.
+        Up to 25 is for rules that know a kind of fault by its shape: in a chain every rule above outranks them.
     """
 
     role: SignatureRole = "root"
