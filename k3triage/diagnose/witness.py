@@ -43,7 +43,7 @@ def related(pool: Sequence[Finding], cast: Cast) -> list[Finding]:
     Where some kernel line is about us, those that name other victims are left out; and so are, always, those about
     another container than the ones that the inputs tell of.
     """
-    victims = {id(f): _victim(f) for f in pool if f.line.header.kind == "kernel"}
+    victims = {id(f): _victim(f) for f in pool if _of_kernel(f)}
     if not victims:
         return list(pool)
     pids = {pid for who in cast.inputs if not who.kernel for pid in who.pids}
@@ -64,6 +64,12 @@ def related(pool: Sequence[Finding], cast: Cast) -> list[Finding]:
             id(f) for f in pool if id(f) in strangers and (_in_its_own_group(f) or _long_before(f, pool, victims))
         }
     return [f for f in pool if (key := id(f)) not in victims or key in ours or (not ours and key not in foreign)]
+
+
+def _of_kernel(finding: Finding) -> bool:
+    """Whether the kernel says it; journals and collectors may print its words without its header."""
+    header = finding.line.header
+    return header.kind == "kernel" or oom_kill(header.message) is not None
 
 
 def _in_its_own_group(finding: Finding) -> bool:
@@ -109,7 +115,7 @@ def _victim(finding: Finding) -> _Victim:
 
 def victim_sentence(chosen: Finding, cast: Cast) -> list[str]:
     """Which process of ours a kernel line is about, where the pid tells."""
-    if chosen.line.header.kind != "kernel":
+    if not _of_kernel(chosen):
         return []
     victim = _victim(chosen)
     for number, who in enumerate(cast.inputs):

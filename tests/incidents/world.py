@@ -59,7 +59,7 @@ class World:
                 f"{stem}{number}",
                 f"10.24.{rng.randrange(1, 9)}.{10 + number}",
                 rng.uniform(-170, 170) if skewed else rng.uniform(-0.05, 0.05),
-                -rng.uniform(3e4, 9e5),
+                -rng.uniform(1e5, 9e5),
                 rng.random() < 0.4,
             )
             for number in range(count)
