@@ -100,14 +100,14 @@ class FindingBuilder:
             if choice is None and not raised.type:
                 continue  # cut off before its exception
             if choice is None:
-                if unknown is None or unknown.type.rpartition(".")[2] in _CONTROL_FLOW:
+                if unknown is None or _is_lookup(unknown):
                     unknown = raised
                 continue
             hit, line = choice
             settled = True
             if hit.signature.role in ("benign", "context"):
                 continue
-            if best is None or _weight(hit) > _weight(best[1]):
+            if best is None or _weight(hit, raised) > _weight(best[1], best[0]):
                 best = (raised, hit, line)
         if best is None:
             if unknown is None or (settled and unknown.link == "context"):
@@ -120,7 +120,7 @@ class FindingBuilder:
         elif (
             unknown is not None
             and hit.signature.role != "root"
-            and unknown.type.rpartition(".")[2] not in _CONTROL_FLOW
+            and not _is_lookup(unknown)
         ):
             line = _statement(unknown)
             return self._make(self._index_of(line), line, None, block, role="generic")
@@ -134,7 +134,7 @@ class FindingBuilder:
             choice = self._of_raised(raised)
             if choice is not None and choice[0].signature.role != "root":
                 continue
-            if choice is None and raised.type.rpartition(".")[2] in _CONTROL_FLOW:
+            if _is_lookup(raised):
                 continue
             return raised
         return known
@@ -241,11 +241,16 @@ def _tier(role: str, line: Line, block: TracebackBlock | None) -> int:
     return tier
 
 
-def _weight(hit: Hit) -> int:
+def _is_lookup(raised: Raised) -> bool:
+    """Whether it may be the failed lookup of a fallback rather than a fault."""
+    return raised.type.rpartition(".")[2] in _CONTROL_FLOW
+
+
+def _weight(hit: Hit, raised: Raised) -> tuple[int, bool]:
     """How much a hit says of a chain's cause: a rule that only knows the kind of fault says less than one that does."""
     if hit.signature.role == "root":
-        return 3 if hit.signature.precedence <= _GENERAL else 4
-    return {"suspect": 2, "cascade": 1}.get(hit.signature.role, 0)
+        return 3 if hit.signature.precedence <= _GENERAL else 4, not _is_lookup(raised)
+    return {"suspect": 2, "cascade": 1}.get(hit.signature.role, 0), not _is_lookup(raised)
 
 
 def _frames_fit(pattern: str, raised: Raised | None) -> bool:
