@@ -126,9 +126,9 @@ def _judge(
 ) -> AttemptResult:
     attempt = timeline.attempts[number]
     mine = [f for f in findings if f.attempt == number and f.tier > 0]
+    _mark_recovered(parsed, timeline, attempt, mine)
     _quiet_after(attempt.stop, 99, mine)
     _quiet_after(attempt.end_mark, 25, mine)
-    _mark_recovered(parsed, timeline, attempt, mine)
     alive = [f for f in mine if not f.recovered]
     failing = [f for f in alive if f.tier >= 20]
     if not failing:
@@ -147,7 +147,7 @@ def _judge(
 
 def _quiet_after(index: int | None, tier: int, mine: Sequence[Finding]) -> None:
     """What a shutting down prints is noise, up to a tier, unless a failure stands before it."""
-    if index is None or any(f.index < index and f.tier >= 20 for f in mine):
+    if index is None or any(f.index < index and f.tier >= 20 and not f.recovered for f in mine):
         return
     for finding in mine:
         if finding.index >= index and finding.tier <= tier:

@@ -41,7 +41,7 @@ def related(pool: Sequence[Finding], cast: Cast) -> list[Finding]:
     """The findings without kernel lines about others.
 
     Where some kernel line is about us, those that name other victims are left out; and so are, always, those about
-    another container than the ones that the inputs tell of.
+    another container than the ones that the inputs tell of. A line that names nobody (a GPU's own error) stays.
     """
     victims = {id(f): _victim(f) for f in pool if _of_kernel(f)}
     if not victims:
@@ -54,6 +54,7 @@ def related(pool: Sequence[Finding], cast: Cast) -> list[Finding]:
         for key, v in victims.items()
         if v.ours_by_name or v.pid in pids or (v.container and v.container in containers)
     }
+    nobody = {key for key, v in victims.items() if v.pid is None and v.container is None and not v.stranger}
     foreign = {key for key, v in victims.items() if key not in ours and v.container and containers}
     strangers = {key for key, v in victims.items() if v.stranger and key not in ours}
     if any(f.role == "root" and id(f) not in victims for f in pool):
@@ -63,7 +64,7 @@ def related(pool: Sequence[Finding], cast: Cast) -> list[Finding]:
         foreign |= {
             id(f) for f in pool if id(f) in strangers and (_in_its_own_group(f) or _long_before(f, pool, victims))
         }
-    return [f for f in pool if (key := id(f)) not in victims or key in ours or (not ours and key not in foreign)]
+    return [f for f in pool if (key := id(f)) not in victims or key in ours | nobody or not (ours or key in foreign)]
 
 
 def _of_kernel(finding: Finding) -> bool:
