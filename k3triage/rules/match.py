@@ -2,7 +2,8 @@
 
 Cost: every distinct anchor is looked for once in one joined text (a C search), patterns run only on lines that hold
 their anchor. Lines that differ by digits of their header alone (its time, above all) are searched once. Of a very long
-line only both ends are looked at, as `rules.seen` tells: 8 KiB of its beginning and 2 KiB of its end.
+line only both ends are looked at, as `rules.seen` tells: 8 KiB of its beginning and 2 KiB of its end; patterns are not
+tried on a long one that lacks words which every match must hold.
 """
 
 import re
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from k3triage.model.records import Line
 from k3triage.model.shapes import dataclass, field
 from k3triage.rules.pack import Marker, Pack, Signature
-from k3triage.rules.seen import room, seen
+from k3triage.rules.seen import may_match, room, seen
 
 _ROLE_WEIGHT = {"benign": 5, "root": 4, "advisory": 3, "suspect": 2, "cascade": 1, "context": 0}
 _MOST_HITS = 64
@@ -83,7 +84,9 @@ def match(lines: Sequence[Line], pack: Pack) -> Matches:
         for number in _occurrences(joined, anchor, starts):
             own, text = texts[number]
             for marker in markers:
-                if marker.matches(own) or (marker.pattern is None and anchor in text):
+                if (may_match(marker.pattern, own) and marker.matches(own)) or (
+                    marker.pattern is None and anchor in text
+                ):
                     for index in groups[number]:
                         found.markers.setdefault(index, []).append(marker)
     return found
@@ -110,6 +113,8 @@ def _try(signature: Signature, own: str, text: str, line: Line) -> Hit | None:
     if signature.pattern is None and signature.anchor not in own:
         # The anchor stands in the logger's header ("NCCL WARN"): the whole message is the match.
         return Hit(signature, len(signature.anchor), {}) if _header_fits(signature, line) else None
+    if not may_match(signature.pattern, own):
+        return None
     result = signature.search(own)
     if result is None or not _header_fits(signature, line):
         return None
