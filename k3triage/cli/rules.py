@@ -90,9 +90,7 @@ def _new(options: argparse.Namespace) -> int:
     write(rule.text, str(target))
     message(f"wrote {target}; fill in what `k3triage rules test {target}` names")
     if known is not None and known.cause not in ("unknown.error_line", "unknown.unhandled_exception"):
-        message(
-            f"note: {known.cause} takes this line now: a new rule needs a higher precedence"
-        )
+        message(f"note: {known.cause} takes this line now: a new rule needs a higher precedence")
     return 0
 
 
