@@ -9,17 +9,33 @@ from typing import TYPE_CHECKING, Any
 from k3triage.version import __version__
 
 if TYPE_CHECKING:
-    from k3triage.api import Triage, check, events, triage
+    from k3triage.api import PartialTriage, Triage, check, events, triage
+    from k3triage.api import scan as partial
+    from k3triage.api import scan_slice as partial_slice
     from k3triage.model.report import Report
 
-__all__ = ["Report", "Triage", "__version__", "check", "events", "triage"]
+__all__ = [
+    "PartialTriage",
+    "Report",
+    "Triage",
+    "__version__",
+    "check",
+    "events",
+    "partial",
+    "partial_slice",
+    "triage",
+]
 
+# `k3triage.scan` is a package, so the function of that name is called `partial` here.
 _HOMES = {
-    "Report": "k3triage.model.report",
-    "Triage": "k3triage.api",
-    "check": "k3triage.api",
-    "events": "k3triage.api",
-    "triage": "k3triage.api",
+    "PartialTriage": "k3triage.partials:PartialTriage",
+    "Report": "k3triage.model.report:Report",
+    "Triage": "k3triage.api:Triage",
+    "check": "k3triage.api:check",
+    "events": "k3triage.api:events",
+    "partial": "k3triage.api:scan",
+    "partial_slice": "k3triage.partials:scan_slice",
+    "triage": "k3triage.api:triage",
 }
 
 
@@ -30,7 +46,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(home), name)
+    module, _, found = home.partition(":")
+    value = getattr(import_module(module), found)
     globals()[name] = value
     return value
 

@@ -5,17 +5,19 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from k3triage.diagnose import ParsedInput, diagnose
 from k3triage.ingest import Source, expand
 from k3triage.model.records import TracebackBlock
-from k3triage.pipeline import Scan, every_line, limits_for, parse, read
-from k3triage.rules import Pack, load_pack
+from k3triage.partials import PartialTriage, scan_slice
+from k3triage.pipeline import every_line, limits_for, read
+from k3triage.rules import load_pack
 from k3triage.scan import EngineName
 
 if TYPE_CHECKING:
     from k3triage.model.checks import CheckReport
     from k3triage.model.events import Event
     from k3triage.model.report import Report
+
+__all__ = ["PartialTriage", "Triage", "check", "events", "scan", "scan_slice", "triage"]
 
 Input = str | Path | IO[bytes] | IO[str] | Iterable[bytes] | Iterable[str]
 
@@ -63,59 +65,20 @@ def _known(profile: str | None) -> None:
 
 def scan(
     *inputs: Input, rules: Sequence[str | Path] = (), jobs: int | None = None, engine: EngineName = "auto"
-) -> "PartialTriage":
+) -> PartialTriage:
     """The scan of some inputs of an incident, to be merged with others' and turned into a report."""
     pack = load_pack([Path(folder) for folder in rules])
     openers = list(_openers(inputs))
     limits = limits_for(len(openers))
-    return PartialTriage(pack, [read(open_(), pack, engine=engine, jobs=jobs, limits=limits) for open_ in openers])
-
-
-def scan_slice(path: str | Path, start: int, stop: int, *, rules: Sequence[str | Path] = ()) -> "PartialTriage":
-    """The scan of bytes start (included) to stop (not included) of one plain file.
-
-    Cuts may fall anywhere, also inside a line; slices of one file are merged in the order of their bytes.
-    """
-    from k3triage.pipeline import read_slice
-
-    pack = load_pack([Path(folder) for folder in rules])
-    return PartialTriage(pack, [read_slice(Path(path), start, stop, pack)])
-
-
-class PartialTriage:
-    """Scans of slices, files or hosts of one incident. Merging is associative; slices of one file stay in order."""
-
-    def __init__(self, pack: Pack, scans: Sequence[Scan]) -> None:
-        self._pack = pack
-        self._scans = list(scans)
-
-    def merge(self, other: "PartialTriage") -> "PartialTriage":
-        """Both together: other inputs are added, a further slice of the same input is joined to it."""
-        scans = list(self._scans)
-        by_name = {scan.name: number for number, scan in enumerate(scans)}
-        for scan in other._scans:
-            number = by_name.get(scan.name)
-            if number is None:
-                by_name[scan.name] = len(scans)
-                scans.append(scan)
-            else:
-                scans[number] = scans[number].merge(scan)
-        return PartialTriage(self._pack, scans)
-
-    def parsed(self) -> list[ParsedInput]:
-        """What the diagnosis reads of each input."""
-        return [parse(scan) for scan in self._scans]
-
-    def report(self, *, profile: str | None = None, redact: bool = False) -> "Report":
-        """The report on what was scanned."""
-        report = diagnose(self.parsed(), self._pack, profile)
-        return _redacted(report) if redact else report
+    scans = [read(open_(), pack, engine=engine, jobs=jobs, limits=limits) for open_ in openers]
+    return PartialTriage(pack, scans, rules)
 
 
 class Triage:
     """Incremental triage of one stream, for pipelines: feed it blocks of any size and ask for a report at any time.
 
-    Memory does not grow with the length of the stream; `feed` after `report` goes on where it was.
+    The bytes are text as it is, UTF-8 or close to it: compressed logs and UTF-16 are for `triage`. Memory does not grow
+    with the length of the stream; `feed` after `report` goes on where it was. One thread at a time may use it.
     """
 
     def __init__(
@@ -131,20 +94,32 @@ class Triage:
         self._pack = load_pack([Path(folder) for folder in rules])
         _known(profile)
         self._profile = profile
+        self._rules = tuple(rules)
         self._stream = Stream(name, self._pack, engine=engine)
+        self._reported: tuple[int, Report] | None = None
 
     def feed(self, chunk: bytes | str) -> None:
         """Add a piece of the log: bytes or text, any size, cut anywhere."""
         self._stream.feed(chunk.encode("utf-8", "surrogateescape") if isinstance(chunk, str) else bytes(chunk))
 
     def report(self, *, redact: bool = False) -> "Report":
-        """The report on everything fed so far."""
-        report = PartialTriage(self._pack, [self._stream.scan()]).report(profile=self._profile)
+        """The report on everything fed so far, the same as `triage` gives on all of it at once.
+
+        Costs nothing where nothing came since the last one.
+        """
+        size = self._stream.size
+        if self._reported is None or self._reported[0] != size:
+            self._reported = size, self.partial().report(profile=self._profile)
+        report = self._reported[1]
         return _redacted(report) if redact else report
+
+    def alarmed(self) -> bool:
+        """Whether lines that may tell of a fault came since this was last asked; cheap, where `report` is not."""
+        return self._stream.alarmed()
 
     def partial(self) -> PartialTriage:
         """What was fed so far, to be merged with other inputs of the incident."""
-        return PartialTriage(self._pack, [self._stream.scan()])
+        return PartialTriage(self._pack, [self._stream.scan()], self._rules)
 
     def merge(self, other: "Triage") -> PartialTriage:
         """What both have seen, as one incident."""

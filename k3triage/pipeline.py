@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import IO
 
 from k3triage.diagnose import ParsedInput
 from k3triage.evidence import LIMIT as EVIDENCE_LIMIT
@@ -39,6 +38,7 @@ class Scan:
     records: set instead of the lines where the input was a JSON document: a log export in time order, or the lines of a
     small one about something else, such as `docker inspect` prints. tail: the last bytes, from the start of a line.
     evidence: the start of an input that may hold output of commands, where that is more than the head.
+    start, stop: the bytes of a slice; stop is None for an input that was read as a whole. total: bytes of its file.
     """
 
     name: str
@@ -48,11 +48,19 @@ class Scan:
     error: str | None = None
     tail: bytes = b""
     evidence: bytes = b""
+    start: int = 0
+    stop: int | None = None
+    total: int | None = None
 
     def merge(self, other: "Scan") -> "Scan":
         """This slice of an input and the one that follows it."""
         return replace(
-            self, partial=self.partial.merge(other.partial), error=self.error or other.error, tail=other.tail
+            self,
+            partial=self.partial.merge(other.partial) if other.partial.bytes else self.partial,
+            error=self.error or other.error,
+            tail=other.tail or self.tail,
+            stop=other.stop,
+            total=other.total,
         )
 
 
@@ -84,17 +92,15 @@ def read(
     limits: Limits | None = None,
 ) -> Scan:
     """One input, read to its end; what could not be read is said in `error`. limits: see `limits_for`."""
-    scanner = Scanner(pack.anchors, engine=engine, jobs=jobs, limits=limits)
+    scanner = Scanner(pack.anchors, engine=engine, jobs=jobs, limits=limits, cover=pack.cover)
     head = source.head
     records: list[Record] | None = None
     if may_be_document(head) and (source.size_hint is None or source.size_hint <= DOCUMENT_LIMIT):
         blocks = source.blocks()
         data = _up_to(blocks, DOCUMENT_LIMIT)
         size = len(data)
-        tail = _tail(data)
-        records = explode(source.name, data) if size <= DOCUMENT_LIMIT else None
-        if records is None and size <= STATE_LIMIT:
-            records = list(_unwrapped(Unwrapper(source.name, head), _lines([data])))
+        tail = whole_lines(data)
+        records = read_document(source.name, head, data)
         if records is not None:
             partial = Partial(bytes=size, newlines=data.count(b"\n"))
         else:
@@ -107,6 +113,14 @@ def read(
         tail, data = watched.tail(), watched.start()
     evidence = data[:EVIDENCE_LIMIT] if len(data) > len(head) else b""
     return Scan(source.name, head, partial, records, source.error, tail, evidence)
+
+
+def read_document(name: str, head: bytes, data: bytes) -> list[Record] | None:
+    """The records of an input that `may_be_document`, all of it in `data`; None where it is read line by line."""
+    records = explode(name, data) if len(data) <= DOCUMENT_LIMIT else None
+    if records is None and len(data) <= STATE_LIMIT:
+        records = list(_unwrapped(Unwrapper(name, head), _lines([data])))
+    return records
 
 
 class _Watched:
@@ -147,32 +161,13 @@ class _Watched:
             with contextlib.suppress(OSError), path.open("rb") as file:
                 file.seek(max(0, path.stat().st_size - TAIL))
                 self._last = file.read(TAIL)
-        return _tail(self._last)
+        return whole_lines(self._last)
 
 
-def _tail(data: bytes) -> bytes:
+def whole_lines(data: bytes) -> bytes:
+    """The end of an input, at most `TAIL` bytes, from the start of a line."""
     last = data[-TAIL:]
     return last if len(last) == len(data) < TAIL else last.partition(b"\n")[2]
-
-
-def read_slice(path: Path, start: int, stop: int, pack: Pack) -> Scan:
-    """The lines of a plain file that begin in bytes start to stop; OSError where it cannot be read."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        head = file.read(HEAD)
-        first, last = _line_start(file, start, size), _line_start(file, stop, size)
-    return Scan(str(path), head, Scanner(pack.anchors).scan_slice(path, first, last))
-
-
-def _line_start(file: IO[bytes], at: int, size: int) -> int:
-    if at <= 0 or at >= size:
-        return max(0, min(at, size))
-    file.seek(at - 1)
-    while block := file.read(1 << 20):
-        cut = block.find(b"\n")
-        if cut >= 0:
-            return file.tell() - len(block) + cut + 1
-    return size
 
 
 def may_be_document(head: bytes) -> bool:

@@ -33,15 +33,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "collect": {"report"},
     "diagnose": {"grammar", "rules", "evidence", "profiles", "checks"},
     "pipeline": {"ingest", "scan", "grammar", "rules", "diagnose", "evidence"},
-    "stream": {"pipeline", "scan", "rules"},
+    "stream": {"pipeline", "scan", "rules", "evidence"},
+    "slices": {"pipeline", "ingest", "scan", "rules", "evidence"},
+    "wire": {"pipeline", "scan", "rules"},
+    "partials": {"pipeline", "slices", "wire", "rules", "diagnose", "report"},
     "rulecheck": {"pipeline", "diagnose", "rules"},
     "overlaps": {"pipeline", "rules"},
     "pytest_plugin": {"rulecheck", "rules"},
-    "api": {"ingest", "scan", "grammar", "rules", "diagnose", "evidence", "profiles", "pipeline", "stream", "report"},
+    "api": {"ingest", "scan", "grammar", "rules", "diagnose", "profiles", "pipeline", "stream", "partials", "report"},
     "integrations": {"api", "report"},
     "cli": {"api", "collect", "report", "rules", "rulecheck", "overlaps"},
     "__main__": {"cli"},
-    "__init__": {"api"},
+    "__init__": {"api", "partials"},
 }
 # Report.to_text and to_markdown are there for a caller's comfort; they load the renderer when they are called.
 ALLOWED_LATE = {("model/report.py", "report"), ("model/checks.py", "report")}
