@@ -25,6 +25,7 @@ from k3triage.rules.compiled import (
     shipped_key,
     unpack,
 )
+from k3triage.rules.cover import HEALTHY, choose
 from k3triage.rules.installed import installed_packs
 from k3triage.rules.links import thaw_links
 from k3triage.rules.pack import CauseInfo, FrameRule, Marker, Pack, Signatures
@@ -102,6 +103,9 @@ def _load(extra: tuple[str, ...]) -> Pack:
             _refuse_twice(infos, row)
         data["infos"] += more["infos"]
         data["signatures"] = data["signatures"] + more["signatures"]
+        # A user's rules are few, and their examples were not asked.
+        own_anchors = {row["anchor"] for row in more["signatures"] if row.get("anchor")}
+        data["cover"] = data["cover"] + sorted(a for a in own_anchors if not any(short in a for short in data["cover"]))
     return _thaw(data, pages)
 
 
@@ -134,6 +138,8 @@ def _compile(causes: Sequence[Path], root: Path | None = None) -> tuple[dict[str
     """The compiled form of rule files and their pages as JSON by id; files are named relative to `root`."""
     infos: dict[str, dict[str, Any]] = {}
     pages: dict[str, bytes] = {}
+    examples: list[str] = []
+    prose: list[str] = []
     signatures: list[dict[str, Any]] = []
     for path in causes:
         cause = read_cause(path)
@@ -152,6 +158,9 @@ def _compile(causes: Sequence[Path], root: Path | None = None) -> tuple[dict[str
         pages[cause.id] = cause.model_dump_json(exclude_defaults=True).encode()
         if cause.status == "retired":
             continue
+        prose += [cause.means, cause.not_means, *(step.action for step in cause.step)]
+        if any(signature.role not in ("benign", "context") for signature in cause.signature):
+            examples += [example.text for example in cause.example]
         for index, signature in enumerate(cause.signature):
             # What is left at its default is left out: every start reads all of them.
             entry = {
@@ -160,7 +169,7 @@ def _compile(causes: Sequence[Path], root: Path | None = None) -> tuple[dict[str
             signatures.append(
                 {"cause": cause.id, "layer": str(cause.layer), "role": signature.role, "index": index, **entry}
             )
-    return {"infos": list(infos.values()), "signatures": signatures}, pages
+    return {"infos": list(infos.values()), "signatures": signatures, "texts": [examples, prose]}, pages
 
 
 def _compile_shipped(causes: Sequence[Path], markers: Sequence[Path]) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -171,8 +180,25 @@ def _compile_shipped(causes: Sequence[Path], markers: Sequence[Path]) -> tuple[d
             table.extend({key: value for key, value in row.items() if key != "note"} for row in content.get(name, []))
     compiled, pages = _compile(causes, ROOT)
     links = read_links(ROOT / "links.toml", {row["id"] for row in compiled["infos"]})
+    examples, prose = compiled.pop("texts")
+    compiled["cover"] = _cover({**compiled, **tables, "cover": [], "links": links}, examples, "\n".join(prose))
     policies = {path.stem: read_toml(path) for path in sorted((ROOT / "policies").glob("*.toml"))}
     return {**compiled, "links": links, "policies": policies, **tables}, pages
+
+
+def _cover(data: dict[str, Any], examples: Sequence[str], prose: str) -> list[str]:
+    """The hitting set of the shipped pack (see `cover`)."""
+    pack = _thaw(data, Pages())
+    required = [row["literal"] for row in data["anchor"] if row["kind"] == "fault"]
+    required += [row["anchor"] for row in data["marker"] if row["event"] in ("start", "stop", "end")]
+    faults = [anchor.literal.decode() for anchor in pack.anchors if anchor.kind == "fault"]
+    needs = [
+        [literal for literal in faults if literal in text]
+        for text in examples
+        if not any(literal in text for literal in required)
+    ]
+    everywhere = [row["literal"] for row in data["anchor"] if row.get("everywhere")]
+    return choose(required, needs, faults, HEALTHY.read_text(encoding="utf-8"), prose) + everywhere
 
 
 def read_links(path: Path, causes: Collection[str]) -> dict[str, Any]:
@@ -208,4 +234,5 @@ def _thaw(data: dict[str, Any], pages: Pages) -> Pack:
         common=frozenset(row["literal"] for row in data["common"]),
         pages=functools.lru_cache(maxsize=1024)(page),
         links=thaw_links(data["links"]),
+        cover=tuple(literal.encode("ascii") for literal in data["cover"]),
     )

@@ -123,7 +123,7 @@ class FrameRule:
 
 @dataclass
 class Pack:
-    """All rules, compiled."""
+    """All rules, compiled. cover: the hitting set over the anchors (see `rules.cover`)."""
 
     version: str
     signatures: Signatures
@@ -134,6 +134,7 @@ class Pack:
     common: frozenset[str]
     pages: Callable[[str], Any]
     links: Links
+    cover: tuple[bytes, ...] = ()
 
     def page(self, cause: str) -> Any:
         """The whole rule file of a cause (`schema.Cause`); KeyError for an id that the pack does not have."""

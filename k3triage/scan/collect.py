@@ -18,6 +18,7 @@ from k3triage.scan.tail import last_lines
 _SLACK = 1_000
 _EXACT_CELLS = 16
 _SAMPLED = 16
+_NEVER = 1 << 62
 
 
 class Collector:
@@ -57,14 +58,20 @@ class Collector:
         self._waiting = True
         self._next: dict[int, int] = {}
         self._long: LongLine | None = None
+        # Beyond this offset weak anchors do not count.
+        self.window_end = anchors.limits.window_bytes if anchors.cover else _NEVER
 
     # --- cells ---------------------------------------------------------------------------------------------------
 
-    def consume(self, cell: Cell, present: list[int], newlines: int) -> None:
+    def consume(self, cell: Cell, present: list[int], newlines: int, full: bool = True) -> None:
         """Take the next cell.
 
-        present: ids of the anchors that occur in it. newlines: its line feeds.
+        present: ids of the anchors that occur in it. newlines: its line feeds. full: whether weak anchors are among
+        them.
         """
+        if not full and cell.offset < self.window_end:
+            # It was searched before a line ahead of it turned out to begin a new attempt.
+            present = self._engines.get().present(cell.data, cell.start, cell.stop)
         self._cell, self._at = cell, cell.start
         self._next.clear()
         first = self._number
@@ -93,6 +100,8 @@ class Collector:
             return
         long, self._long = self._long, None
         self._ends_open = not piece.data.endswith(b"\n")
+        if long.offset >= self.window_end:
+            long.ids -= self._anchors.weak
         if long.ids:
             self._cell = Cell(bytearray(), 0, 0, long.offset)
             self._at = 0
@@ -129,8 +138,12 @@ class Collector:
         data, stop = self._cell.data, self._cell.stop
         hits: list[tuple[int, int]] = []
         capped = False
+        weak = self._anchors.weak if self._offset(start) >= self.window_end else frozenset()
         for i in present:
             if i in self._closed:
+                continue
+            if i in weak:
+                capped = True
                 continue
             literal = self._anchors.literals[i]
             resets = i in self._anchors.resets
@@ -164,6 +177,10 @@ class Collector:
     # --- lines ---------------------------------------------------------------------------------------------------
 
     def _event_at(self, start: int, end: int, found: set[int]) -> bool:
+        if self._offset(start) >= self.window_end:
+            found -= self._anchors.weak
+            if not found:
+                return False
         line = bytes(self._cell.data[start:end])
         self._advance(start)
         ids = self._anchors.complete(found, line)
@@ -181,6 +198,8 @@ class Collector:
             self._budget.reset()
             self._closed = frozenset()
             self._waiting = True
+            if self._anchors.cover:
+                self.window_end = self._offset(start) + self._anchors.limits.window_bytes
         granted = self._budget.grant(ids)
         progress = any(i in ids for i in anchors.progress)
         in_window = number <= self._until

@@ -6,6 +6,7 @@ code for both, so their answers cannot differ and a literal that occurs often do
 
 import threading
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any, Literal, Protocol
 
 from k3triage.cache import load_or_make
@@ -16,6 +17,9 @@ EngineName = Literal["auto", "hyperscan", "re"]
 
 # Bytes from which on importing Hyperscan and loading its database (15 ms) is repaid.
 AUTO_BYTES = 192 << 10
+_NEAR = 16 << 10
+_ALARMED = 32
+_ENGINES = 6
 
 
 class Engine(Protocol):
@@ -86,6 +90,46 @@ class HyperscanEngine:
         return found
 
 
+class Alarms:
+    """Tells blocks that hold nothing but direct anchors from those that deserve a full search."""
+
+    def __init__(self, anchors: AnchorSet) -> None:
+        self._alarms = dict(enumerate(anchors.alarms))
+        self._direct = anchors.direct
+        # By the direct anchors that the engine searches for.
+        self._engines: dict[frozenset[int], HyperscanEngine] = {}
+        self._lock = threading.Lock()
+        self._recent = 0
+
+    def present(self, data: bytearray, start: int, stop: int) -> list[int] | None:
+        """See `Engines.alarm`."""
+        if self._recent > _ALARMED:
+            # Where most blocks are full of anchors, asking first is a waste; ask again now and then.
+            self._recent -= 1
+            return None
+        # A literal that every tenth line holds is found at once by a plain search, and slows Hyperscan down.
+        near = min(stop, start + _NEAR)
+        seen = [i for i, literal in self._direct.items() if data.find(literal, start, near) >= 0]
+        found = self._engine(self._direct.keys() - seen).present(data, start, stop)
+        if found and found[0] < len(self._alarms):
+            self._recent = min(self._recent + 2, 2 * _ALARMED)
+            return None
+        self._recent = max(0, self._recent - 1)
+        return sorted([*seen, *(number - len(self._alarms) for number in found)])
+
+    def _engine(self, sought: AbstractSet[int]) -> HyperscanEngine:
+        key = frozenset(sought)
+        with self._lock:
+            engine = self._engines.get(key)
+            if engine is None and len(self._engines) >= _ENGINES:
+                key = frozenset(self._direct)
+                engine = self._engines.get(key)
+            if engine is None:
+                direct = {len(self._alarms) + i: self._direct[i] for i in sorted(key)}
+                engine = self._engines[key] = HyperscanEngine({**self._alarms, **direct})
+        return engine
+
+
 def hyperscan_available() -> bool:
     """Whether Hyperscan imports here."""
     try:
@@ -105,6 +149,9 @@ class Engines:
     def __init__(self, anchors: AnchorSet, name: EngineName) -> None:
         if name not in ("auto", "hyperscan", "re"):
             raise ValueError(f"no such engine: {name!r}")
+        self._anchors = anchors
+        self._alarms: Alarms | None = None
+        self._making = threading.Lock()
         self._literals = anchors.sought
         self._auto = name == "auto"
         self._engine: Engine | None = HyperscanEngine(self._literals) if name == "hyperscan" else None
@@ -115,6 +162,19 @@ class Engines:
             self._auto = False
             if hyperscan_available():
                 self._engine = HyperscanEngine(self._literals)
+
+    def alarm(self, data: bytearray, start: int, stop: int) -> list[int] | None:
+        """The direct anchors in `data[start:stop]`; None where there is more, so that it must be searched for all."""
+        if self._alarms is None:
+            with self._making:
+                if self._alarms is None:
+                    self._alarms = Alarms(self._anchors)
+        return self._alarms.present(data, start, stop)
+
+    @property
+    def alarming(self) -> bool:
+        """Whether `alarm` is of use: only Hyperscan gains by it."""
+        return bool(self._anchors.cover) and isinstance(self._engine, HyperscanEngine)
 
     def get(self) -> Engine:
         """The engine for all anchors that are searched for."""

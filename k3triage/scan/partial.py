@@ -93,6 +93,23 @@ def _ring(events: list[Event], anchors: AnchorSet, end: int) -> dict[int, set[in
     return kept
 
 
+def _counting(events: list[Event], anchors: AnchorSet) -> list[Event]:
+    """The events without anchors that are too weak for where they stand."""
+    window = end = anchors.limits.window_bytes
+    if not anchors.cover or not events or events[-1].offset < window:
+        return events
+    counting = []
+    for event in events:
+        if event.offset >= end and (weak := event.ids & anchors.weak):
+            if weak == event.ids:
+                continue
+            event = Event(event.number, event.offset, event.ids - weak)
+        if event.ids & anchors.resets:
+            end = event.offset + window
+        counting.append(event)
+    return counting
+
+
 def _progress(event: Event, anchors: AnchorSet) -> bool:
     return any(i in event.ids for i in anchors.progress)
 
@@ -153,6 +170,7 @@ def select(
 
     events: ascending by number, one a line. pool: all lines that may stay, by number. end: bytes of the source.
     """
+    events = _counting(events, anchors)
     ring = _ring(events, anchors, end)
     budget = Budget(anchors)
     kept = _Kept(pool, anchors.limits.context_bytes)
@@ -251,6 +269,11 @@ class Partial:
             _ends_open=ends_open,
         )
 
+    def has_fault(self) -> bool:
+        """Whether a line that may tell of a fault was kept."""
+        faults = self._anchors.faults if self._anchors else frozenset()
+        return any(event.ids & faults for event in self._events)
+
     def merge(self, other: "Partial") -> "Partial":
         """Result for this slice and the one that follows it; associative, neither part is changed.
 
@@ -269,10 +292,7 @@ class Partial:
             raise ValueError("a scan whose lines were taken out cannot be merged")
         if self._ends_open:
             raise ValueError("a slice that others follow ends at a line feed")
-        if other._anchors is not None and (other._anchors.anchors, other._anchors.limits) != (
-            anchors.anchors,
-            anchors.limits,
-        ):
+        if other._anchors is not None and not anchors.equals(other._anchors):
             raise ValueError("partial scans with different anchors")
         pool = dict(self._context)
         pool.update((line.number, line) for line in self.lines)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LARGE = 8 << 20
 _BOM = b"\xef\xbb\xbf"
 
-Result = tuple[list[int], int]
+Result = tuple[list[int], int, bool]
 
 
 class Source(Protocol):
@@ -51,6 +51,7 @@ class Scanner:
     engine: "hyperscan", "re" (plain Python) or "auto"; the answers are the same.
     jobs: threads; None takes the number of processors. The answers do not depend on it.
     cell_bytes: bytes searched at once.
+    cover: short literals that make the anchors which hold one strong (see `Limits.window_bytes`); none makes all so.
 
     Either `scan` a source, or `feed` blocks and `close`. A scanner serves one source.
     """
@@ -62,8 +63,9 @@ class Scanner:
         jobs: int | None = None,
         limits: Limits | None = None,
         cell_bytes: int = CELL_BYTES,
+        cover: Sequence[bytes] = (),
     ) -> None:
-        self._anchors = AnchorSet(anchors, limits)
+        self._anchors = AnchorSet(anchors, limits, cover)
         self._engines = Engines(self._anchors, engine)
         self._jobs = default_jobs() if jobs is None else max(1, jobs)
         self._cell_bytes = cell_bytes
@@ -183,8 +185,13 @@ class Scanner:
     def _search(self, cell: Cell, file: FileCells | None) -> Result:
         if file is not None:
             file.fill(cell)
-        present = self._engines.get().present(cell.data, cell.start, cell.stop)
-        return present, self._count(cell.data, cell.start, cell.stop)
+        newlines = self._count(cell.data, cell.start, cell.stop)
+        # The collector may be behind; it has what was passed over searched again where a new attempt began meanwhile.
+        if self._collector is not None and cell.offset >= self._collector.window_end and self._engines.alarming:
+            direct = self._engines.alarm(cell.data, cell.start, cell.stop)
+            if direct is not None:
+                return direct, newlines, False
+        return self._engines.get().present(cell.data, cell.start, cell.stop), newlines, True
 
     def _stop_threads(self) -> None:
         if self._pool is not None:
