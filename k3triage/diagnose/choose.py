@@ -14,11 +14,13 @@ from k3triage.diagnose.parsed import Finding, ParsedInput
 from k3triage.diagnose.timeline import Attempt, Timeline
 from k3triage.diagnose.witness import related
 from k3triage.model.enums import Outcome, Phase
+from k3triage.model.lazy import lazy
 from k3triage.model.shapes import dataclass
 from k3triage.rules.links import Links
 
-_SETTLED_SECONDS = 15.0
+_SETTLED_SECONDS = 8.0
 _SETTLED_LINES = 15
+_NUMBERS = lazy(r"[0-9a-f]*\d[0-9a-f]*")
 
 
 @dataclass
@@ -54,7 +56,9 @@ def choose(
     pool = [finding for result in _last_failed(results, timelines) for finding in result.failing]
     if not pool:
         # A fault that a rule knows and that failed requests is worth a report, though the server went on.
+        # The kernel speaks of every process of the host; only what it says of the hardware concerns us in any case.
         pool = [f for f in findings if f.recovered and f.tier == TIERS["root"] and f.phase is Phase.SERVING]
+        pool = [f for f in pool if f.line.header.kind != "kernel" or f.layer == "hardware"]
     advisory = next((f for f in sorted(findings, key=lambda f: (f.input, f.index)) if f.role == "advisory"), None)
     pool = related(pool, cast)
     if not pool:
@@ -173,6 +177,7 @@ def _mark_recovered(parsed: ParsedInput, timeline: Timeline, attempt: Attempt, m
             if finding.index < progress < limit and _settled(parsed, timeline, finding, progress):
                 finding.recovered = True
                 break
+    _survived_before(ordered)
     # What stands before a recovered finding, with nothing but recovered ones in between, is over as well.
     over = False
     for finding in reversed(ordered):
@@ -180,6 +185,19 @@ def _mark_recovered(parsed: ParsedInput, timeline: Timeline, attempt: Attempt, m
             over = True
         elif over:
             finding.recovered = True
+
+
+def _survived_before(ordered: Sequence[Finding]) -> None:
+    """What the server got over once it gets over again, though the log ends before it shows."""
+    known = {_kind(f) for f in ordered if f.recovered and f.phase is Phase.SERVING}
+    tail = [f for f in ordered if not f.recovered]
+    if tail and all(_kind(f) in known for f in tail):
+        for finding in tail:
+            finding.recovered = True
+
+
+def _kind(finding: Finding) -> tuple[str, str]:
+    return finding.cause, _NUMBERS.sub("#", finding.line.own)[:200]
 
 
 def _settled(parsed: ParsedInput, timeline: Timeline, finding: Finding, progress: int) -> bool:

@@ -74,7 +74,9 @@ def parse_header(record: Record) -> Header:
     if parse is not None:
         header = parse(text, record)
     if header is None:
-        header = Header("", text, own_words(text), None, None, None, record.process)
+        # The journal and syslog name the kernel as the writer and leave its own header out.
+        kind = "kernel" if record.process.container == "kernel" else ""
+        header = Header(kind, text, own_words(text), None, None, None, record.process)
     if header.level is None:
         header.level = record.level or _stated_level(header, text)
     return header
