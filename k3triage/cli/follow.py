@@ -1,76 +1,54 @@
-"""`k3triage --follow`: a verdict as soon as the log has come to rest, and again whenever it changes."""
+"""`k3triage --follow`: a verdict within a second of the line that settles it, and again whenever it changes."""
 
 import argparse
-import os
-import select
-import sys
+import signal
 import time
-from collections.abc import Callable
-from functools import reduce
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
 
-from k3triage.errors import InputError
+from k3triage.cli.tailing import Followed
 
 if TYPE_CHECKING:
-    from k3triage.api import Triage
     from k3triage.model.report import Report
 
-_BLOCK = 1 << 20
-_PAUSE = 0.25
-# A traceback is printed within this time; a verdict in the middle of it would be about half of the evidence.
-_REST = 1.0
-# A log that never rests still gets a verdict now and then; making one may take at most a tenth of the time.
-_BUSY = 10.0
+_PAUSE = 0.1
+# Signs of a fault are judged when the log comes to rest (a traceback is printed within this time), at the latest after
+# `_URGENT` in a log that never rests.
+_REST = 0.25
+_URGENT = 0.5
+# Without such signs there is less to learn: that work went on, or statistics.
+_CALM_REST = 1.0
+_CALM = 10.0
+# A report may take this share of the time: one in three while something fails, one in twenty else.
+_URGENT_SHARE = 2
+_CALM_SHARE = 20
+
+Show = Callable[["Report", "Report | None", int], bool]
 
 
-class _Followed:
-    """One growing input. A file that was truncated or replaced starts again, as `tail -F` does."""
+class _Stop:
+    """The first SIGINT or SIGTERM asks for the end; the second one forces it."""
 
-    def __init__(self, name: str, make: Callable[[str], "Triage"]) -> None:
-        self.name = name
-        self.ended = False
-        self._make = make
-        self.triage = make(name)
-        self._path = None if name == "-" else Path(name)
-        self._file = self._open()
-        self._read = 0
+    def __init__(self) -> None:
+        self.signal = 0
 
-    def _open(self) -> IO[bytes]:
-        if self._path is None:
-            return sys.stdin.buffer
-        try:
-            return self._path.open("rb")
-        except OSError as error:
-            raise InputError(f"cannot follow {self.name}: {error.strerror or error}") from None
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        if self.signal:
+            raise KeyboardInterrupt
+        self.signal = number
 
-    def _replaced(self) -> bool:
-        if self._path is None:
-            return False
-        try:
-            there = self._path.stat()
-        except OSError:  # between the two steps of a rotation
-            return False
-        here = os.fstat(self._file.fileno())
-        return (there.st_dev, there.st_ino) != (here.st_dev, here.st_ino) or there.st_size < self._read
 
-    def poll(self, wait: float) -> bool:
-        """Read what is there, for at most `wait` seconds without anything; whether something new came."""
-        if self._path is None:
-            if self.ended or not select.select([self._file], [], [], wait)[0]:
-                return False
-            data = os.read(self._file.fileno(), _BLOCK)
-            self.ended = not data
-        else:
-            data = self._file.read(_BLOCK)
-            if not data and self._replaced():
-                self._file.close()
-                self._file, self._read, self.triage = self._open(), 0, self._make(self.name)
-                data = self._file.read(_BLOCK)
-            self._read += len(data)
-        if data:
-            self.triage.feed(data)
-        return bool(data)
+@contextmanager
+def _stoppable() -> Iterator[_Stop]:
+    stop = _Stop()
+    before = {number: signal.signal(number, stop.handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _key(report: "Report") -> tuple[object, ...]:
@@ -82,57 +60,82 @@ def _key(report: "Report") -> tuple[object, ...]:
     return (report.status, verdict.cause, verdict.confidence, first.source, first.line)
 
 
-def _report(inputs: list[_Followed], profile: str | None, redact: bool) -> "Report":
-    parts = (item.triage.partial() for item in inputs)
-    return reduce(lambda one, other: one.merge(other), parts).report(profile=profile, redact=redact)
+class _Verdicts:
+    """Makes reports when they are due and shows those whose verdict is another one."""
+
+    def __init__(self, inputs: list[Followed], options: argparse.Namespace, show: Show) -> None:
+        self._inputs = inputs
+        self._profile, self._redact = options.profile, options.redact
+        self._show = show
+        self.shown: Report | None = None
+        self.heard = True  # False once nobody reads what is shown
+        self._revision = 0
+        self._cost = 0.0
+        self._fresh = False
+        self._alarm = 0.0
+        self._data = self._last = time.monotonic()
+
+    def news(self) -> None:
+        """Something new was read."""
+        now = time.monotonic()
+        self._fresh, self._data = True, now
+        alarms = [item.alarmed() for item in self._inputs]  # every input is asked, so that signs count once
+        if any(alarms) and not self._alarm:
+            self._alarm = now
+
+    def due(self) -> bool:
+        """Whether it is time for another report."""
+        now = time.monotonic()
+        rest, since = now - self._data, now - self._last
+        if any(item.behind for item in self._inputs):
+            return bool(self._alarm) and since >= max(_CALM, _CALM_SHARE * self._cost)
+        if self._alarm:
+            return since >= _URGENT_SHARE * self._cost and (rest >= _REST or now - self._alarm >= _URGENT)
+        if not self._fresh or since < _CALM_SHARE * self._cost:
+            return False
+        return rest >= _CALM_REST or since >= _CALM
+
+    def look(self, *, last: bool = False) -> "Report":
+        """Make a report; show it where it differs, or where it is the last and none was shown."""
+        from k3triage.model.enums import Status
+
+        start = time.monotonic()
+        self._fresh, self._alarm = False, 0.0
+        first, *others = [item.partial() for item in self._inputs]
+        report = first.merge(*others).report(profile=self._profile, redact=self._redact)
+        self._last = time.monotonic()
+        self._cost = self._last - start
+        # Until something fails there is nothing to say; after that, also that it is over.
+        silent = self.shown is None and report.status is Status.HEALTHY and not last
+        if not silent and (self.shown is None or _key(report) != _key(self.shown)):
+            self._revision += 1
+            self.heard = self._show(report, self.shown, self._revision)
+            self.shown = report
+        return report
 
 
-def follow(options: argparse.Namespace, show: Callable[["Report"], None]) -> tuple["Report", bool]:
-    """Follow the inputs until standard input ends or the user interrupts; the last report, and whether interrupted.
+def follow(options: argparse.Namespace, show: Show) -> tuple["Report", int]:
+    """Follow the inputs until all have ended or a signal comes; the last report, and the signal's number or 0.
 
-    show: called with every report whose verdict differs from the one before, and with the last one if none was shown.
+    show: called with a report, the one it replaces (None for the first) and its number from 1 on: each whose verdict
+        differs from the one before, and the last one if none was shown. What it returns says whether to go on.
     Raises InputError for a file that cannot be opened.
     """
     from k3triage.api import Triage
-    from k3triage.model.enums import Status
 
     def make(name: str) -> Triage:
         return Triage(profile=options.profile, rules=options.rules, name=name, engine=options.engine)
 
-    inputs = [_Followed(name, make) for name in options.inputs]
-    shown: tuple[object, ...] | None = None
-    fresh = False
-    interrupted = False
-    last_data = last_report = time.monotonic()
-    cost = 0.0
-
-    def look() -> "Report":
-        nonlocal shown, fresh, last_report, cost
-        start = time.monotonic()
-        report = _report(inputs, options.profile, options.redact)
-        last_report, fresh = time.monotonic(), False
-        cost = last_report - start
-        # Until something fails there is nothing to say; after that, also that it is over.
-        if _key(report) != shown and (shown is not None or report.status is not Status.HEALTHY):
-            show(report)
-            shown = _key(report)
-        return report
-
-    try:
-        while not all(item.ended for item in inputs):
-            news = [item.poll(_PAUSE if len(inputs) == 1 else 0) for item in inputs]
-            now = time.monotonic()
+    inputs = [Followed(name, make) for name in options.inputs]
+    verdicts = _Verdicts(inputs, options, show)
+    wait = _PAUSE if len(inputs) == 1 else 0.0
+    with _stoppable() as stop:
+        while not stop.signal and verdicts.heard and not all(item.ended for item in inputs):
+            news = [item.poll(wait) for item in inputs]
             if any(news):
-                fresh, last_data = True, now
-            elif fresh and now - last_data >= _REST:
-                look()
-            else:
+                verdicts.news()
+            elif not verdicts.due():
                 time.sleep(_PAUSE)
-            if fresh and now - last_report >= max(_BUSY, 10 * cost):
-                look()
-    except KeyboardInterrupt:
-        interrupted = True
-    report = look()
-    if shown is None:
-        show(report)
-    return report, interrupted
+            if verdicts.due():
+                verdicts.look()
+        return verdicts.look(last=True), stop.signal

@@ -47,8 +47,8 @@ def hush() -> None:
         return
 
 
-def write(text: str, target: str | None = None) -> None:
-    """Write to a file, or to stdout; a reader that went away early ends the writing quietly."""
+def write(text: str, target: str | None = None) -> bool:
+    """Write to a file, or to stdout; False where the reader went away early, which is no error."""
     if target is not None and target != "-":
         from k3triage.report.clean import clean
 
@@ -56,15 +56,17 @@ def write(text: str, target: str | None = None) -> None:
             Path(target).write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
         except OSError as error:
             raise UsageError(f"cannot write {clean(target)}: {error.strerror or error}") from None
-        return
+        return True
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         hush()
+        return False
     except OSError as error:
         hush()
         raise UsageError(f"cannot write to standard output: {error.strerror or error}") from None
+    return True
 
 
 class Progress:

@@ -70,8 +70,14 @@ def _follow(options: "argparse.Namespace") -> int:
 
     if options.output not in (None, "-"):
         raise UsageError("--follow prints one report after another, so it cannot be written to one file with -o")
-    report, interrupted = follow(options, lambda found: write(_render(found, options)))
-    return INTERRUPTED if interrupted else exit_code(report, options.exit_zero)
+
+    def show(report: "Report", before: "Report | None", number: int) -> bool:
+        from k3triage.cli.revised import mark, revised
+
+        return write(mark(_render(report, options), revised(before, number), options.format))
+
+    report, signal = follow(options, show)
+    return 128 + signal if signal else exit_code(report, options.exit_zero)
 
 
 def command(options: "argparse.Namespace") -> int:

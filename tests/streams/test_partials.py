@@ -39,6 +39,7 @@ command = "acme gate"
 action = "Open the gate"
 because = "nothing passes a shut gate"
 source = "https://example.com/gate"
+checked = "2026-11-20"
 [[example]]
 text = "acme gate is shut"
 """
