@@ -23,8 +23,10 @@ $(BIN)/python:
 # Editable, so that only a change of pyproject.toml calls for another installation.
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m compileall -q k3triage
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m compileall -q k3triage
 	@touch $@ $(VENV)/.installed

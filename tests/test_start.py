@@ -170,7 +170,7 @@ def test_the_packaged_pack_counts_only_for_its_own_files(monkeypatch: pytest.Mon
     data, pages = compiled.unpack(packed)
     assert json.loads(bytes(pages["startup_oom.kv_cache_too_small"]))["id"] == "startup_oom.kv_cache_too_small"
     assert len(pages) == len(data["infos"])
-    for name in ("causes", "markers", "policies"):
+    for name in ("causes", "markers", "policies", "tables"):
         (tmp_path / name).symlink_to(compiled.ROOT / name)
     (tmp_path / "links.toml").write_bytes((compiled.ROOT / "links.toml").read_bytes())
     monkeypatch.setattr(compiled, "ROOT", tmp_path)

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 from k3triage.cache import load_or_make
 from k3triage.grammar.loader import fingerprint
@@ -61,16 +62,42 @@ _VERSION = "1 "
 Match = Callable[[str], re.Match[str] | None]
 
 
+_FAMILIES = {"headers": HEADERS, "bodies": BODIES}
+DERIVED = "derived.json"
+"""What a wheel brings along: by family the key, and the pattern of each rule."""
+
+
 @cache
 def _patterns(family: str) -> dict[str, str]:
-    rules = HEADERS if family == "headers" else BODIES
+    key = _key(family)
+    packaged: dict[str, str] | None = _packaged().get(family, {}).get(key)
+    if packaged is not None:
+        return packaged
+    found: dict[str, str] = json.loads(load_or_make(family, key, lambda: json.dumps(_derive(family)).encode()))
+    return found
 
-    def make() -> bytes:
-        from k3triage.grammar.derive import derive
 
-        return json.dumps({rule: derive(grammar, rule) for rule, grammar in rules.items()}).encode()
+def _key(family: str) -> str:
+    return _VERSION + fingerprint(*_FAMILIES[family].values())
 
-    found: dict[str, str] = json.loads(load_or_make(family, _VERSION + fingerprint(*rules.values()), make))
+
+def _derive(family: str) -> dict[str, str]:
+    from k3triage.grammar.derive import derive
+
+    return {rule: derive(grammar, rule) for rule, grammar in _FAMILIES[family].items()}
+
+
+def derived() -> bytes:
+    """The content of `DERIVED`, made anew."""
+    return json.dumps({family: {_key(family): _derive(family)} for family in _FAMILIES}).encode()
+
+
+@cache
+def _packaged() -> dict[str, dict[str, dict[str, str]]]:
+    try:
+        found: dict[str, dict[str, dict[str, str]]] = json.loads((Path(__file__).parent / DERIVED).read_bytes())
+    except (OSError, ValueError):
+        return {}
     return found
 
 

@@ -5,12 +5,15 @@ not, because nothing that decides about lines looks at cells.
 """
 
 import os
+import threading
 from collections.abc import Generator, Iterator
 
 from k3triage.model.shapes import dataclass
 
 CELL_BYTES = 1 << 20
 _SPARE_BUFFERS = 8
+# macOS has these since version 11, Windows has none.
+_POSITIONED = hasattr(os, "preadv") and hasattr(os, "pread")
 _LOOK_BYTES = 16 << 10
 
 
@@ -130,6 +133,7 @@ class FileCells:
         self._cell = cell
         self._line_bytes = line_bytes
         self.buffers = Buffers(cell + line_bytes + 1)
+        self._lock = threading.Lock()
 
     def cells(self) -> Iterator[Cell | Piece]:
         """Cells yet to be filled by `fill`, and pieces of over-long lines, filled."""
@@ -148,11 +152,28 @@ class FileCells:
             have = 0
             while have < cell.stop:
                 with view[have : cell.stop] as part:
-                    got = os.preadv(self._fd, [part], self._begin + cell.offset + have)
+                    got = self._read(part, self._begin + cell.offset + have)
                 if not got:
                     break
                 have += got
         cell.stop = have
+
+    def _read(self, part: memoryview, at: int) -> int:
+        if _POSITIONED:
+            return os.preadv(self._fd, [part], at)
+        # Windows has one position a file, which the threads share.
+        with self._lock:
+            os.lseek(self._fd, at, os.SEEK_SET)
+            data = os.read(self._fd, len(part))
+        part[: len(data)] = data
+        return len(data)
+
+    def _peek(self, size: int, at: int) -> bytes:
+        if _POSITIONED:
+            return os.pread(self._fd, size, at)
+        with self._lock:
+            os.lseek(self._fd, at, os.SEEK_SET)
+            return os.read(self._fd, size)
 
     def _cut(self, at: int) -> int | None:
         """Where a cell that begins at `at` ends; None where the line there is too long for a buffer."""
@@ -160,7 +181,7 @@ class FileCells:
         if goal >= self._stop:
             return self._stop
         for part in range(goal - 1, goal + self._line_bytes - 1, _LOOK_BYTES):
-            text = os.pread(self._fd, min(_LOOK_BYTES, goal + self._line_bytes - part, self._stop - part), part)
+            text = self._peek(min(_LOOK_BYTES, goal + self._line_bytes - part, self._stop - part), part)
             found = text.find(b"\n")
             if found >= 0:
                 return part + found + 1
@@ -168,13 +189,13 @@ class FileCells:
                 self._stop = max(at, part)
             if part + len(text) >= self._stop:
                 return self._stop
-        before = os.pread(self._fd, self._cell, at).rfind(b"\n")
+        before = self._peek(self._cell, at).rfind(b"\n")
         return at + before + 1 if before >= 0 else None
 
     def _pieces(self, at: int) -> Generator[Piece, None, int]:
         """The line that begins at `at`, in pieces; returns where the next line begins."""
         while True:
-            text = os.pread(self._fd, min(self._line_bytes, self._stop - at), at)
+            text = self._peek(min(self._line_bytes, self._stop - at), at)
             cut = text.find(b"\n") + 1
             if not text:
                 self._stop = at

@@ -14,7 +14,7 @@ def count_plain(data: bytearray, start: int, stop: int) -> int:
 
 @functools.cache
 def fast_counter() -> Counter:
-    """A vectorised counter (stringzilla, about 11 GB/s) where it is installed, else `count_plain`."""
+    """stringzilla's counter, about 11 GB/s; `count_plain` where the module does not load."""
     try:
         count = importlib.import_module("stringzilla").count
     except (ImportError, AttributeError):
