@@ -46,6 +46,12 @@ def group_rule(text: str) -> bool:
     return _GROUP_RULE.match(text) is not None
 
 
+def rule_column(text: str) -> tuple[int, bool]:
+    """Column of a group's rule (of a first rule, which opens the group: of those that follow it), and if it opens."""
+    column = len(text) - len(text.lstrip())
+    return (column + 2, True) if text.startswith("+-+", column) else (column, False)
+
+
 def without_margin(text: str) -> str:
     """A line of an exception group without its `  | `."""
     match = _MARGIN.match(text)

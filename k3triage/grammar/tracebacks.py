@@ -56,6 +56,9 @@ class _Open:
         self.current: Raised | None = None
         self.wrapper: Raised | None = None
         self.group = False
+        # The exceptions that carry members, by the column of the rules between their members.
+        self.carriers: dict[int, Raised] = {}
+        self.carrier: Raised | None = None
         self.box: Box | None = None
         self.boxed = False
         self.foreign = 0
@@ -82,9 +85,9 @@ class _Open:
                 self.chain.insert(self.chain.index(self.wrapper), raised)
                 self.wrapper = None
             elif self.link == "group" and self.chain:
-                carrier = self.chain.pop()
-                carrier.link = "cause"
-                self.chain += [raised, carrier]
+                place = next((i for i, one in enumerate(self.chain) if one is self.carrier), len(self.chain) - 1)
+                self.chain[place].link = "cause"
+                self.chain.insert(place, raised)
             else:
                 self.chain.append(raised)
         self.current, self.link, self.state, self.after_blank = raised, "", "message", -1
@@ -250,6 +253,10 @@ def _take(block: _Open, line: Line, text: str) -> bool:
     if block.group:
         if shapes.group_rule(text):
             block.keep(line)
+            column, opens = shapes.rule_column(text)
+            if opens and block.current is not None and len(block.carriers) < _MAX_CHAIN:
+                block.carriers[column] = block.current
+            block.carrier = block.carriers.get(column)
             block.link, block.state, block.frames = "group", "frames", []
             return True
         text = shapes.without_margin(text)

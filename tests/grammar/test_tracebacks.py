@@ -211,7 +211,7 @@ def test_rich_box() -> None:
     ],
 )
 def test_lone_exceptions(text: str, expected: tuple[str, str]) -> None:
-    (block,) = blocks(text)
+    (block,) = blocks(*text.splitlines())
     assert chain(block) == [("", *expected)]
     assert block.chain[0].frames == []
 
@@ -277,3 +277,33 @@ def test_open_blocks_are_bounded() -> None:
             given += assembler.feed(to_line(record(text, process=Process("W", pid))))
     assert len(given) >= 700
     assert len(given + assembler.close()) == 1000
+
+
+def test_members_of_nested_groups_stand_before_their_own_group() -> None:
+    text = """\
+  + Exception Group Traceback (most recent call last):
+  |   File "/srv/run.py", line 9, in main
+  |     raise outer
+  | ExceptionGroup: outer (3 sub-exceptions)
+  +-+---------------- 1 ----------------
+    | ValueError: first
+    +---------------- 2 ----------------
+    | ExceptionGroup: inner (2 sub-exceptions)
+    +-+---------------- 1 ----------------
+      | KeyError: 'k'
+      +---------------- 2 ----------------
+      | RuntimeError: deep
+      +------------------------------------
+    +---------------- 3 ----------------
+    | TypeError: last
+    +------------------------------------
+"""
+    (block,) = blocks(*text.splitlines())
+    assert [raised.message for raised in block.chain] == [
+        "first",
+        "'k'",
+        "deep",
+        "inner (2 sub-exceptions)",
+        "last",
+        "outer (3 sub-exceptions)",
+    ]
