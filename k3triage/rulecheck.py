@@ -15,7 +15,7 @@ from k3triage.model.enums import Phase
 from k3triage.model.lazy import lazy
 from k3triage.model.records import RawLine
 from k3triage.pipeline import parse_lines
-from k3triage.rules.loader import cause_problems, load_pack, rule_files
+from k3triage.rules.loader import cause_problems, load_pack, read_cause, rule_files
 from k3triage.rules.pack import Pack
 from k3triage.rules.source import Problem, Source, UnreadableRuleError, read_source
 
@@ -56,7 +56,7 @@ def check_pack(pack: Pack, files: Sequence[Path] | None = None) -> Iterator[Prob
     chosen = {str(path) for path in files} if files is not None else None
     for info in pack.infos.values():
         if chosen is None or info.file in chosen:
-            yield from check_cause(pack.page(info.id), Path(info.file), pack)
+            yield from check_cause(read_cause(Path(info.file)), Path(info.file), pack)
 
 
 def check_places(places: Sequence[Path]) -> Iterator[Problem]:

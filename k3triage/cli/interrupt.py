@@ -1,6 +1,5 @@
 """Standard input that ends when the user presses Ctrl-C, so that what was read so far can still be reported."""
 
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -63,6 +62,8 @@ def interruptible(names: Sequence[str]) -> Iterator[tuple[list[str | IO[bytes]],
         return
     if sys.stdin is None:
         raise UsageError("standard input is closed")
+    import signal  # its enums take a millisecond that a small log can do without
+
     stdin = InterruptibleInput(sys.stdin.buffer)
     before = signal.signal(signal.SIGINT, stdin.handle)
     try:

@@ -155,7 +155,7 @@ def _compile(causes: Sequence[Path], root: Path | None = None) -> tuple[dict[str
             "crash": cause.crash,
         }
         _refuse_twice(infos, row)
-        pages[cause.id] = cause.model_dump_json(exclude_defaults=True).encode()
+        pages[cause.id] = cause.model_dump_json(exclude_defaults=True, exclude={"example", "lookalike"}).encode()
         if cause.status == "retired":
             continue
         prose += [cause.means, cause.not_means, *(step.action for step in cause.step)]

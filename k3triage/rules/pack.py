@@ -6,6 +6,7 @@ The texts of a cause (what it means, steps, examples) stay in its file and are r
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, overload
 
 from k3triage.model.anchors import STRENGTH, Anchor, Kind
@@ -137,12 +138,17 @@ class Pack:
     cover: tuple[bytes, ...] = ()
 
     def page(self, cause: str) -> Any:
-        """The whole rule file of a cause (`schema.Cause`); KeyError for an id that the pack does not have."""
+        """The rule file of a cause (`schema.Cause`) without its examples and look-alikes.
+
+        KeyError for an id that the pack does not have.
+        """
         return self.pages(self.infos[cause].id)
 
     def causes(self) -> list[Any]:
-        """Every rule file, by id."""
-        return [self.page(cause) for cause in sorted(self.infos)]
+        """Every rule file, whole, by id."""
+        from k3triage.rules.loader import read_cause
+
+        return [read_cause(Path(info.file)) for _, info in sorted(self.infos.items())]
 
     @cached_property
     def by_anchor(self) -> dict[str, list[int]]:
