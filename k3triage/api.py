@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from k3triage.model.events import Event
     from k3triage.model.report import Report
 
-__all__ = ["PartialTriage", "Triage", "check", "events", "scan", "scan_slice", "triage"]
+__all__ = ["PartialTriage", "Triage", "check", "event_lines", "events", "scan", "scan_slice", "triage"]
 
 Input = str | Path | IO[bytes] | IO[str] | Iterable[bytes] | Iterable[str]
 
@@ -25,7 +25,7 @@ Input = str | Path | IO[bytes] | IO[str] | Iterable[bytes] | Iterable[str]
 def triage(
     *inputs: Input,
     profile: str | None = None,
-    rules: Sequence[str | Path] = (),
+    rules: str | Path | Sequence[str | Path] = (),
     jobs: int | None = None,
     engine: EngineName = "auto",
     redact: bool = False,
@@ -42,7 +42,7 @@ def triage(
     return scan(*inputs, rules=rules, jobs=jobs, engine=engine).report(profile=profile, redact=redact)
 
 
-def check(*inputs: Input, profile: str | None = None, rules: Sequence[str | Path] = ()) -> "CheckReport":
+def check(*inputs: Input, profile: str | None = None, rules: str | Path | Sequence[str | Path] = ()) -> "CheckReport":
     """Whether the prerequisites of a profile are met, as far as the evidence tells; no failure is needed.
 
     inputs: as for `triage`: output of nvidia-smi, docker inspect, pip list and the like, and logs. profile: as for
@@ -64,14 +64,14 @@ def _known(profile: str | None) -> None:
 
 
 def scan(
-    *inputs: Input, rules: Sequence[str | Path] = (), jobs: int | None = None, engine: EngineName = "auto"
+    *inputs: Input, rules: str | Path | Sequence[str | Path] = (), jobs: int | None = None, engine: EngineName = "auto"
 ) -> PartialTriage:
     """The scan of some inputs of an incident, to be merged with others' and turned into a report."""
-    pack = load_pack([Path(folder) for folder in rules])
+    pack = load_pack(_folders(rules))
     openers = list(_openers(inputs))
     limits = limits_for(len(openers))
     scans = [read(open_(), pack, engine=engine, jobs=jobs, limits=limits) for open_ in openers]
-    return PartialTriage(pack, scans, rules)
+    return PartialTriage(pack, scans, _folders(rules))
 
 
 class Triage:
@@ -85,16 +85,16 @@ class Triage:
         self,
         *,
         profile: str | None = None,
-        rules: Sequence[str | Path] = (),
+        rules: str | Path | Sequence[str | Path] = (),
         name: str = "-",
         engine: EngineName = "auto",
     ) -> None:
         from k3triage.stream import Stream
 
-        self._pack = load_pack([Path(folder) for folder in rules])
+        self._pack = load_pack(_folders(rules))
         _known(profile)
         self._profile = profile
-        self._rules = tuple(rules)
+        self._rules = _folders(rules)
         self._stream = Stream(name, self._pack, engine=engine)
         self._reported: tuple[int, Report] | None = None
 
@@ -140,6 +140,19 @@ def events(*inputs: Input, unread: Callable[[str, str], object] | None = None) -
             unread(source.name, source.error)
 
 
+def event_lines(*inputs: Input, unread: Callable[[str, str], object] | None = None) -> Iterator[bytes]:
+    """The JSON of the same events, many times as fast: whole lines, many of them at once, in UTF-8.
+
+    Control and invisible characters are escaped, so it is safe to print. unread: as for `events`.
+    """
+    from k3triage.rows import rows
+
+    for source in _sources(inputs):
+        yield from rows(source)
+        if source.error is not None and unread is not None:
+            unread(source.name, source.error)
+
+
 def _sources(inputs: Sequence[Input]) -> Iterator[Source]:
     return (open_() for open_ in _openers(inputs))
 
@@ -163,3 +176,7 @@ def _redacted(report: "Report") -> "Report":
     from k3triage.report.redact import redact_report
 
     return redact_report(report)
+
+
+def _folders(rules: str | Path | Sequence[str | Path]) -> list[Path]:
+    return [Path(rules)] if isinstance(rules, str | Path) else [Path(folder) for folder in rules]

@@ -9,6 +9,7 @@ from k3triage.errors import UsageError
 from k3triage.model.shapes import replace
 from k3triage.pipeline import Scan, parse
 from k3triage.rules import Pack, load_pack
+from k3triage.scan import Partial
 from k3triage.slices import complete, join, read_slice
 
 if TYPE_CHECKING:
@@ -102,3 +103,9 @@ def scan_slice(
     """
     pack = load_pack([Path(folder) for folder in rules])
     return PartialTriage(pack, [read_slice(Path(path), start, stop, pack, inputs=inputs, jobs=jobs)], rules)
+
+
+def unreadable(path: str | Path, reason: str, *, rules: Sequence[str | Path] = ()) -> PartialTriage:
+    """What stands for an input that cannot be read: the report names it with the reason, one sentence."""
+    pack = load_pack([Path(folder) for folder in rules])
+    return PartialTriage(pack, [Scan(str(path), b"", Partial(), error=reason)], rules)

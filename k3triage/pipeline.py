@@ -97,7 +97,7 @@ def read(
     records: list[Record] | None = None
     if may_be_document(head) and (source.size_hint is None or source.size_hint <= DOCUMENT_LIMIT):
         blocks = source.blocks()
-        data = _up_to(blocks, DOCUMENT_LIMIT)
+        data = up_to(blocks, DOCUMENT_LIMIT)
         size = len(data)
         tail = whole_lines(data)
         records = read_document(source.name, head, data)
@@ -237,7 +237,7 @@ def every_line(source: Source) -> Iterator[Line | TracebackBlock]:
     records: Iterable[Record] | None = None
     head, blocks = source.head, source.blocks()
     if may_be_document(head) and (source.size_hint is None or source.size_hint <= DOCUMENT_LIMIT):
-        data = _up_to(blocks, DOCUMENT_LIMIT)
+        data = up_to(blocks, DOCUMENT_LIMIT)
         records = explode(source.name, data) if len(data) <= DOCUMENT_LIMIT else None
         blocks = chain((data,), blocks)
     if records is None:
@@ -250,7 +250,7 @@ def every_line(source: Source) -> Iterator[Line | TracebackBlock]:
     yield from tracebacks.close()
 
 
-def _up_to(blocks: Iterator[bytes], limit: int) -> bytes:
+def up_to(blocks: Iterator[bytes], limit: int) -> bytes:
     """The blocks joined, until they exceed the limit."""
     kept: list[bytes] = []
     size = 0

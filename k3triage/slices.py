@@ -66,17 +66,27 @@ def join(scans: Iterable[Scan]) -> list[Scan]:
     joined = [scan for scan in scans if scan.stop is None]
     slices = sorted((s for s in scans if s.stop is not None), key=lambda s: (s.name, s.start, -(s.stop or 0)))
     for name, group in groupby(slices, key=lambda s: s.name):
-        runs: list[Scan] = []
+        runs: list[list[Scan]] = []
+        stop = 0
         for scan in group:
-            before = runs[-1] if runs else None
-            if before is None or scan.start > (before.stop or 0):
-                runs.append(scan)
-            elif scan.start == before.stop:
-                runs[-1] = before.merge(scan)
-            elif (scan.stop or 0) > (before.stop or 0):
+            end = scan.stop or 0
+            if not runs or scan.start > stop:
+                runs.append([scan])
+            elif scan.start == stop:
+                runs[-1].append(scan)
+            elif end > stop:
                 raise UsageError(f"{name}: slices that overlap, at byte {scan.start}")
-        joined += runs
+            stop = max(stop, end)
+        joined += [_merged(run) for run in runs]
     return joined
+
+
+def _merged(run: Sequence[Scan]) -> Scan:
+    """Halves first: what is kept of the beginning is then not gone through again with every further slice."""
+    if len(run) == 1:
+        return run[0]
+    half = len(run) // 2
+    return _merged(run[:half]).merge(_merged(run[half:]))
 
 
 def complete(scans: Sequence[Scan]) -> list[Scan]:

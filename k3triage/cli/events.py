@@ -9,8 +9,7 @@ from k3triage.errors import InputError, UsageError
 
 def command(options: argparse.Namespace) -> int:
     """Print every event as it is read; a reader that goes away ends the work quietly. 3 where an input was not read."""
-    from k3triage.api import events
-    from k3triage.report.clean import escape_json
+    from k3triage.api import event_lines
 
     code = 0
 
@@ -19,9 +18,14 @@ def command(options: argparse.Namespace) -> int:
         code = InputError.exit_code
         message(f"could not read {name}: {error}")
 
+    out = getattr(sys.stdout, "buffer", None)
     try:
-        for event in events(*options.inputs, unread=unread):
-            sys.stdout.write(escape_json(event.model_dump_json()) + "\n")
+        for lines in event_lines(*options.inputs, unread=unread):
+            if out is not None:
+                out.write(lines)
+                out.flush()
+            else:
+                sys.stdout.write(lines.decode())
         sys.stdout.flush()
     except BrokenPipeError:
         hush()

@@ -14,6 +14,8 @@ its location, on every line of a record). Each stream has at most one open block
 - A block that was cut before its exception has one Raised of type "" at its last line.
 """
 
+from collections.abc import Collection
+
 from k3triage.grammar import exceptions as shapes
 from k3triage.grammar.boxes import Box, closes_box, opens_box
 from k3triage.model.lazy import lazy
@@ -34,6 +36,8 @@ _NO_MESSAGE = lazy(
     r"|Segmentation fault|Bus error|\*\*\* SIG|!!!!!!!|nanobind: |\S+\.py:\d+: \w*Warning: |srun: |slurmstepd: "
     r"|Loading \S+ checkpoint shards|Capturing CUDA graph|==> .+ <==|torch\.distributed\.elastic|=====+\s*\Z"
     r"|\[\w+\] Rank \d+ is connected|-{20,}\s*\Z"
+    r"|(?:docker|podman|nerdctl|kubectl|nvidia-container-cli): \S"
+    r"|Error response from daemon|Error from server|OCI runtime|Unable to find image "
 )
 _QUOTE = '"""'
 _LONE_KINDS = frozenset(("", "vllm", "python", "uvicorn", "ray", "klog"))
@@ -138,6 +142,11 @@ class Tracebacks:
             return []
         done, self._done = self._done, []
         return done
+
+    @property
+    def speakers(self) -> Collection[tuple[str, Process]]:
+        """Source and process of each open block, kept up to date: lines of others mean nothing to it."""
+        return self._open.keys()
 
     def close(self) -> list[TracebackBlock]:
         """End of input: the blocks that are still open."""

@@ -76,6 +76,16 @@ class Unwrapper:
         """The outer envelope that most lines had so far, "plain" where most had none."""
         return self._kinds.most_common(1)[0][0] if self._kinds else "plain"
 
+    @property
+    def waiting(self) -> bool:
+        """Whether the next line may belong to an earlier one."""
+        return bool(self._pending) or self._frame_rest > 0
+
+    @property
+    def bare(self) -> bool:
+        """Whether no envelope was elected, so that each line alone tells what it is wrapped in."""
+        return not self._elected.any()
+
     def feed(self, line: RawLine) -> list[Record]:
         """The records of one physical line: none while a partial line is waiting for its rest, or several."""
         out: list[Record] = []

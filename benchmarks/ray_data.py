@@ -1,0 +1,88 @@
+"""Two workers of a local Ray cluster against one, on the same logs: `python benchmarks/ray_data.py --size 4GiB`.
+
+Prints the ratio of the wall times (median of the rounds' own ratios) and whether both reports equal that of one
+process. The first call on each side only starts the workers and is not counted. Needs the extra `ray`.
+"""
+
+import argparse
+import json
+import logging
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from make_logs import parse_size, write
+
+os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+os.environ["PYTHONPATH"] = sys.path[0]
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two reports are equal but for `skipped`, which is an estimate on large inputs."""
+    rows = [report.model_dump(mode="json") for report in (one, other)]
+    for row in rows:
+        for item in row["inputs"]:
+            del item["skipped"]
+    return bool(rows[0] == rows[1])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--size", type=parse_size, default=4 << 30, help="of all logs together")
+    parser.add_argument("--kind", default="healthy", help="see make_logs.py")
+    parser.add_argument("--files", type=int, default=4)
+    parser.add_argument("--slice", type=parse_size, default=256 << 20)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", type=Path, help="where the logs are made; default: a temporary folder")
+    options = parser.parse_args()
+
+    import ray
+
+    import k3triage
+    from k3triage.integrations import ray_data
+
+    ray.init(num_cpus=2, include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        paths = [Path(folder, f"node{number}.log") for number in range(options.files)]
+        for number, path in enumerate(paths):
+            write(options.kind, options.size // options.files, path, seed=number)
+
+        def run(workers: int) -> tuple[float, Any]:
+            start = time.perf_counter()
+            (report,) = ray_data.triage(paths, slice_bytes=options.slice, concurrency=workers).values()
+            return time.perf_counter() - start, report
+
+        start = time.perf_counter()
+        alone = k3triage.triage(*paths, jobs=1)
+        process = time.perf_counter() - start
+        for workers in (1, 2):
+            run(workers)
+        rounds = []
+        equal = True
+        for _ in range(options.rounds):
+            one, first = run(1)
+            two, second = run(2)
+            equal = equal and same(first, alone) and same(second, alone)
+            rounds.append({"one_s": one, "two_s": two, "ratio": one / two})
+    ray.shutdown()
+    result = {
+        "bytes": options.size,
+        "kind": options.kind,
+        "one_process_s": process,
+        "rounds": rounds,
+        "ratio": statistics.median(row["ratio"] for row in rounds),
+        "same_report": equal,
+        "load": os.getloadavg()[0],
+    }
+    print(json.dumps(result, indent=1))
+    return 0 if equal else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
