@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+_KEPT = 4
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -49,10 +50,10 @@ def load_or_make(name: str, key: str, make: Callable[[], bytes]) -> bytes:
     return data
 
 
-def is_kept(name: str, key: str) -> bool:
-    """Whether an earlier run kept something under this key."""
+def kept(name: str, key: str) -> bytes | None:
+    """What an earlier run kept under this key, whole and undamaged; None where it kept nothing."""
     path = _path(name, key)
-    return path is not None and path.is_file()
+    return None if path is None else _read(path)
 
 
 def _path(name: str, key: str) -> Path | None:
@@ -88,11 +89,21 @@ def _read(path: Path) -> bytes | None:
     return body if hashlib.sha256(body).digest() == data[:_DIGEST] else None
 
 
+def _prune(path: Path) -> None:
+    """Drop what older releases and edits left: of each kind of content the newest few stay."""
+    kind = path.name.rpartition("-")[0]
+    entries = sorted(path.parent.glob(f"{kind}-*"), key=lambda entry: entry.lstat().st_mtime_ns, reverse=True)
+    for entry in entries[_KEPT:]:
+        with contextlib.suppress(OSError):
+            entry.unlink()
+
+
 def _write(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         temporary.write_bytes(hashlib.sha256(data).digest() + data)
         temporary.replace(path)
+        _prune(path)
     except OSError:
         with contextlib.suppress(OSError):
             temporary.unlink()

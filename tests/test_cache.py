@@ -116,3 +116,23 @@ def test_where_the_folder_is(monkeypatch: pytest.MonkeyPatch) -> None:
     # The base directory specification says that a relative path is to be ignored.
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert cache_folder() == Path("/home/ada/.cache/k3triage")
+
+
+def test_a_damaged_pack_is_made_anew(tmp_path: Path) -> None:
+    import os
+    import subprocess
+    import sys
+
+    log = tmp_path / "a.log"
+    log.write_text("RuntimeError: No CUDA GPUs are available\n")
+    environment = {**os.environ, "K3TRIAGE_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run() -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "k3triage", "--exit-zero", str(log)]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    first = run()
+    for kept in (tmp_path / "cache").glob("pack-*"):
+        kept.write_bytes(b"garbage")
+    again = run()
+    assert (again.returncode, again.stdout, again.stderr) == (0, first.stdout, "")

@@ -16,7 +16,7 @@ _PREFIX = lazy(
 )
 # What changes from run to run: quoted values, paths, addresses, hexadecimal, numbers with their units.
 _VARIES = lazy(
-    r"\"[^\"]*\"|'[^']*'|`[^`]*`|<[^>]*>|(?:/[\w.@+-]+){2,}/?|\b[\w-]+(?:\.[\w-]+)*:\d+\b|\b0x[0-9a-fA-F]+\b|"
+    r"\[redacted[^\]]{0,40}\]|\"[^\"]*\"|'[^']*'|`[^`]*`|<[^>]*>|(?:/[\w.@+-]+){2,}/?|\b[\w-]+(?:\.[\w-]+)*:\d+\b|\b0x[0-9a-fA-F]+\b|"
     r"\b[0-9a-f]{8,}\b|\b\d[\d.,:]*\b|[\\\"'\t]"
 )
 _EXCEPTION = lazy(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning): ")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
 INTERRUPTED = 130
-INTERNAL = 3
+INTERNAL = 70  # EX_SOFTWARE: a fault of this program, not of an input
 
 
 def _prepare_streams() -> None:

@@ -80,6 +80,16 @@ def _follow(options: "argparse.Namespace") -> int:
     return 128 + signal if signal else exit_code(report, options.exit_zero)
 
 
+def _meant(name: str) -> str:
+    """A hint where a word that is no file looks like a command."""
+    from difflib import get_close_matches
+
+    from k3triage.cli.plainwords import COMMANDS
+
+    near = get_close_matches(name, COMMANDS, 1, 0.75)
+    return f" Did you mean the command {near[0]}?" if near else ""
+
+
 def command(options: "argparse.Namespace") -> int:
     """Triage the inputs, print the report, return the exit code."""
     if options.follow:
@@ -100,7 +110,7 @@ def command(options: "argparse.Namespace") -> int:
     seconds = time.perf_counter() - start
     for item in report.inputs:
         if item.error:
-            message(f"could not read {item.source}: {item.error}")
+            message(f"could not read {item.source}: {item.error}{_meant(item.source)}")
     write(_render(report, options), options.output)
     if options.stats:
         _stats(report, seconds)

@@ -139,7 +139,7 @@ def wanted(found: Absent) -> list[Missing]:
     if found.peers:
         missing.append(
             Missing(
-                what=f"the log of {', '.join(found.peers)}, which the failing lines name and no input is known to come from",
+                what=f"the log of {', '.join(found.peers)}, which the failing lines name and no input comes from",
                 command=f"ssh {found.peers[0]} 'docker logs CONTAINER' > {found.peers[0]}.log 2>&1",
                 because="connections to it broke, so it may have failed first",
             )

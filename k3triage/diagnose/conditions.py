@@ -7,9 +7,9 @@ from typing import Any
 
 from k3triage.diagnose.facts import Facts
 from k3triage.model import conditions
-from k3triage.model.conditions import UNSET, parse_condition
+from k3triage.model.conditions import UNSET, in_words, parse_condition
 
-__all__ = ["given", "holds", "parse_condition"]
+__all__ = ["given", "holds", "in_words", "parse_condition"]
 
 
 def given(text: str, facts: Facts) -> bool | None:

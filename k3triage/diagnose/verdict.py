@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from k3triage.diagnose.causality import Explanation, Node
 from k3triage.diagnose.choose import Choice
-from k3triage.diagnose.conditions import holds, parse_condition
+from k3triage.diagnose.conditions import holds, in_words, parse_condition
 from k3triage.diagnose.diary import rows
 from k3triage.diagnose.environment import gpu_names
 from k3triage.diagnose.facts import Facts, world
@@ -14,7 +15,7 @@ from k3triage.diagnose.incident import Incident
 from k3triage.diagnose.parsed import Finding, ParsedInput, process_of
 from k3triage.diagnose.timeline import Timeline
 from k3triage.model.enums import Confidence, Decision, Layer, Phase, Role, Status
-from k3triage.model.records import Line
+from k3triage.model.records import Line, Record
 from k3triage.model.report import (
     Anomaly,
     AttemptRef,
@@ -34,6 +35,9 @@ from k3triage.model.report import (
 )
 from k3triage.rules.pack import CauseInfo, Pack
 from k3triage.version import __version__
+
+if TYPE_CHECKING:
+    from k3triage.rules.schema import Cause
 
 _TEXT_LIMIT = 4000
 _NEAR = 2
@@ -139,22 +143,23 @@ def _verdict(
     )
 
 
-def _steps(page, facts: Facts) -> list[Step]:  # type: ignore[no-untyped-def]
+def _steps(page: "Cause", facts: Facts) -> list[Step]:
     steps = []
     for item in page.step:
         states = [(text, holds(text, facts)) for text in item.when]
-        if any(state is False for _, state in states):
+        # Advice for one model or image says nothing to who runs another; with none named it would be noise.
+        if any(state is False or (state is None and parse_condition(text)[1] == "~") for text, state in states):
             continue
         open_ = [text for text, state in states if state is None]
         because = item.because
         if open_:
-            condition = f"only if {' and '.join(open_)}"
+            condition = f"only if {' and '.join(map(in_words, open_))}"
             because = f"{because} ({condition})" if because else condition
         steps.append(Step(action=item.action, command=item.command, because=because, source=item.source))
     return steps
 
 
-def _facts_used(page, facts: Facts) -> list[str]:  # type: ignore[no-untyped-def]
+def _facts_used(page: "Cause", facts: Facts) -> list[str]:
     used = {parse_condition(text)[0] for item in page.step for text in item.when}
     return [f"{name} is {facts.value(name)}" for name in sorted(used) if facts.value(name) is not None]
 
@@ -206,8 +211,13 @@ def _anomaly(finding: Finding, inputs: Sequence[ParsedInput], cast: Cast) -> Ano
             container=who.container,
             groups=dict(who.groups),
         ),
-        text=line.record.raw[:_TEXT_LIMIT],
+        text=_shown(line.record)[:_TEXT_LIMIT],
     )
+
+
+def _shown(record: Record) -> str:
+    """A line as the report gives it: as it stands, or without its envelope where that is JSON."""
+    return record.text if record.envelopes and record.raw.lstrip().startswith(("{", "[", '"')) else record.raw
 
 
 def _context(finding: Finding, inputs: Sequence[ParsedInput]) -> list[ContextLine]:
@@ -218,7 +228,7 @@ def _context(finding: Finding, inputs: Sequence[ParsedInput]) -> list[ContextLin
     for line in lines[max(0, finding.index - _NEAR) : finding.index + _NEAR + 1]:
         record = line.record
         if record.line != here and abs(record.line - here) <= _NEAR and record.text.strip():
-            near.setdefault(record.line, record.raw[:_CONTEXT_LIMIT])
+            near.setdefault(record.line, _shown(record)[:_CONTEXT_LIMIT])
     return [ContextLine(line=number, text=near[number]) for number in sorted(near)]
 
 

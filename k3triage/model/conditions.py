@@ -90,6 +90,23 @@ def holds(text: str, lookup: Callable[[str], Any]) -> bool | None:
     return None if order is None else {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[operator]
 
 
+_WORDS = {
+    "~": "matches",
+    "=": "is",
+    "!=": "is not",
+    "<": "is below",
+    "<=": "is at most",
+    ">": "is above",
+    ">=": "is at least",
+}
+
+
+def in_words(text: str) -> str:
+    """A condition as a person would say it: "vllm < 0.28" -> "vllm is below 0.28"."""
+    name, operator, wanted = parse_condition(text)
+    return f"{name} {_WORDS[operator]} {wanted}"
+
+
 UNSET = "unset"
 
 

@@ -9,6 +9,9 @@ _STYLES = {"passed": "32", "failed": "1;31", "unknown": "33", "not_applicable": 
 _WIDEST = len("not_applicable")
 
 
+_HOLDS = ("passed", "not_applicable")
+
+
 def render_acceptance(report: Report, *, color: bool = False, width: int = 100) -> str:
     """One rung a paragraph: state, name, and below it the evidence; the last line says whether all hold."""
     lines: list[str] = []
@@ -19,14 +22,14 @@ def render_acceptance(report: Report, *, color: bool = False, width: int = 100) 
         indent = " " * (_WIDEST + 5)
         for text in _evidence(step):
             lines += wrap(text, width, first=indent, rest=indent)
-    open_ = [str(step.step) for step in report.acceptance if step.state not in ("passed", "not_applicable")]
+    open_ = [f"{step.step} ({step.state})" for step in report.acceptance if step.state not in _HOLDS]
     lines.append("")
     if report.accepted:
         lines.append("Accepted: all five rungs hold.")
     elif len(open_) == 1:
-        lines.append(f"Not accepted: rung {open_[0]} does not hold.")
+        lines.append(f"Not accepted: rung {open_[0]} is not shown to hold.")
     else:
-        lines.append(f"Not accepted: rungs {', '.join(open_)} do not hold.")
+        lines.append(f"Not accepted: rungs {', '.join(open_)} are not shown to hold.")
     return "\n".join(lines) + "\n"
 
 

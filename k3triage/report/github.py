@@ -28,14 +28,18 @@ def render_github(report: Report) -> str:
     out: list[str] = []
     verdict = report.verdict
     if verdict is None:
-        out.append(_command("notice", "k3triage", "Nothing wrong found"))
+        if any(item.bytes and not item.error for item in report.inputs) or not report.inputs:
+            out.append(_command("notice", "k3triage", "Nothing wrong found"))
+        else:
+            out.append(_command("warning", "k3triage", "Nothing was read, so nothing can be said"))
     else:
         lines = [verdict.first_anomaly.text[:_LONGEST].replace("\n", " ")]
         lines += [f"why: {reason}".replace("\n", " ") for reason in verdict.why[:3]]
         for index, step in enumerate(verdict.remediation[:5], 1):
             command = f": {step.command}" if step.command else ""
             lines.append(f"{index}. {step.action}{command}".replace("\n", " "))
-        title = f"{verdict.layer.value}: {verdict.title} ({verdict.confidence.value})"
+        unsure = "inconclusive, best guess " if report.status is Status.INCONCLUSIVE else ""
+        title = f"{unsure}{verdict.layer.value}: {verdict.title} ({verdict.confidence.value})"
         kind = "warning" if report.status is Status.INCONCLUSIVE else "error"
         out.append(_command(kind, title, "\n".join(lines), verdict.first_anomaly))
     for finding in report.findings:

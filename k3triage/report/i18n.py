@@ -15,6 +15,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "because": ("because {}", "理由: {}"),
     "avoid": ("Do not", "してはいけないこと"),
     "missing": ("Missing to be sure", "確認に必要な情報"),
+    "useful": ("Also worth a look", "あわせて見るとよい情報"),
     "bring": ("Bring this, then run k3triage on all of it", "次の情報を集めて、まとめて k3triage にかけてください"),
     "timeline": ("What happened when", "時系列"),
     "echoes": ("Echoes of it, {} in all: {}", "余波 (計 {} 行): {}"),
@@ -27,6 +28,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "stopped": ("{} stopped", "停止 {}"),
     "incomplete": ("{} incomplete", "途中 {}"),
     "more": ("{} more", "他 {} 件"),
+    "left": ("({} more)", "(他 {} 件)"),
     "more_at": ("more: k3triage explain {}", "詳細: k3triage explain {}"),
     "healthy": ("Nothing wrong found", "異常は見つかりませんでした"),
     "healthy_partly": (
@@ -38,7 +40,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     "read_one": ("1 input, {} lines", "入力 1 件、{} 行"),
     "unknown_failure": ("Something failed that no rule knows", "既知のルールに当てはまらない障害です"),
     "unknown_hint": (
-        "This is the first thing that went wrong. To teach it: k3triage rules new --from-line '...'",
+        "Nothing else in these inputs explains this line. To teach it: k3triage rules new --from-line '...'",
         "最初の異常はこの行です。ルールを追加するには: k3triage rules new --from-line '...'",
     ),
     "inconclusive": (
@@ -56,7 +58,6 @@ _WORDS: dict[str, tuple[str, str]] = {
         "Prerequisites of {} not met: {}; k3triage check says more",
         "{} の前提条件を満たしていません: {}。詳細: k3triage check",
     ),
-    "acceptance": ("Acceptance: {}", "受け入れ確認: {}"),
 }
 LANGUAGES: tuple[Lang, ...] = ("en", "ja")
 

@@ -43,7 +43,7 @@ _SEP = r"\\{0,3}[\"']?\s{0,4}[=:]\s{0,4}"
 _WORD = r"[^\s\"'\\|&;<>\[-][^\s\"'\\]*"
 _PAIR = re.compile(
     rf"(?i)(?P<name>(?<![\w.-])[\w.-]{{0,64}}?{_SECRET_NAME})(?P<sep>{_SEP})"
-    rf"(?P<value>\[redacted\]|{_STRINGS}|{_STRING}|[^\s\"',;)}}\]\\]+)"
+    rf"(?P<value>{_STRINGS}|{_STRING}|(?:\[redacted\]|[^\s\"',;)}}\]\\])++)"
 )
 _OPTION = re.compile(rf"(?i)(?P<name>--?[\w-]{{0,64}}?{_SECRET_NAME})(?P<sep>\s{{1,4}})(?P<value>{_STRING}|{_WORD})")
 # Several keys may follow this option of vLLM.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from k3triage.model.checks import State
-from k3triage.model.enums import Outcome, Role, Status
+from k3triage.model.enums import Confidence, Decision, Outcome, Role, Status
 from k3triage.model.report import Anomaly, ContextLine, FindingRef, Report, TimelineRow, Verdict
 from k3triage.report.clean import clean, clean_lines, columns, cut_middle, fold, listing, number, wrap
 from k3triage.report.i18n import Lang, word
@@ -113,7 +113,10 @@ class _Page:
         if not verdict.why or not most:
             return
         self.section("why")
-        for reason in verdict.why[:most]:
+        # That the place can be mended is said once, in the last line.
+        plain = verdict.decision is Decision.REPAIR_IN_PLACE
+        reasons = [reason for reason in verdict.why if not (plain and reason.startswith("Decision: "))]
+        for reason in reasons[:most]:
             self.add(reason, first="  - ")
 
     def timeline(self, most: int) -> None:
@@ -162,7 +165,7 @@ class _Page:
 
     def left(self, count: int) -> None:
         if count > 0:
-            self.lines.append(f"    {self.say('more', number(count))}")
+            self.lines.append(f"    {self.say('left', number(count))}")
 
     def ending(self, verdict: Verdict | None) -> None:
         """One line each for echoes, other failures, recovered faults, attempts and what could not be read."""
@@ -181,10 +184,10 @@ class _Page:
         for key, group in (("others", others), ("recovered", [f for f in findings if f.role is Role.RECOVERED])):
             if group:
                 lines.append(self.say(key, listing(_placed(group), 3, self.say("more"))))
-        if len(self.report.attempts) > 1:
+        # Several inputs of one incident are not several attempts; only a second one within an input is.
+        sources = [attempt.source for attempt in self.report.attempts]
+        if len(sources) > len(set(sources)):
             lines.append(self.attempts(verdict))
-        if any(step.state == "passed" for step in self.report.acceptance):
-            lines.append(self.say("acceptance", ", ".join(f"{s.step} {s.state}" for s in self.report.acceptance)))
         unmet = [check.id for check in self.report.checks if check.state is State.VIOLATED]
         if unmet:
             lines.append(self.say("unmet", self.report.profile or "", listing(unmet, 2, self.say("more"))))
@@ -272,7 +275,7 @@ def _build(report: Report, color: bool, width: int, lang: Lang, amounts: tuple[i
         return page.lines
     page.steps(verdict, steps)
     page.avoid(verdict, avoid)
-    page.missing(verdict, missing)
+    page.missing(verdict, missing, "useful" if verdict.confidence is Confidence.CONFIRMED else "missing")
     if report.status is Status.UNKNOWN_FAILURE:
         page.lines.append("")
         page.add(page.say("unknown_hint"))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from k3triage.cache import is_kept
+from k3triage.cache import kept
 
 ROOT = Path(__file__).resolve().parent
 FILE = "compiled.bin"
@@ -96,4 +96,10 @@ def packaged() -> tuple[dict[str, Any], Pages] | None:
 
 def is_compiled() -> bool:
     """Whether the shipped pack can be had without reading and checking all rule files."""
-    return packaged() is not None or is_kept("pack", shipped_key())
+    return packaged() is not None or kept_pack() is not None
+
+
+@functools.cache
+def kept_pack() -> bytes | None:
+    """The compiled pack that an earlier run left in the cache."""
+    return kept("pack", shipped_key())

@@ -18,6 +18,7 @@ from k3triage.rules.compiled import (
     ROOT,
     RULES_VERSION,
     Pages,
+    kept_pack,
     key,
     pack_up,
     packaged,
@@ -112,7 +113,7 @@ def _load(extra: tuple[str, ...]) -> Pack:
 @functools.cache
 def shipped_pack() -> tuple[dict[str, Any], Pages]:
     """The shipped pack in its compiled form, and its pages; files are named relative to the folder of this module."""
-    return packaged() or unpack(load_or_make("pack", shipped_key(), compile_pack))
+    return packaged() or unpack(kept_pack() or load_or_make("pack", shipped_key(), compile_pack))
 
 
 def compile_pack() -> bytes:

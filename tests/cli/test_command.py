@@ -236,7 +236,7 @@ def test_internal_errors_show_no_traceback_unless_asked() -> None:
         "sys.exit(main(['x.log']))"
     )
     quiet = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, cwd=ROOT)
-    assert quiet.returncode == 3 and "ZeroDivisionError: boom" in quiet.stderr and "Traceback" not in quiet.stderr
+    assert quiet.returncode == 70 and "ZeroDivisionError: boom" in quiet.stderr and "Traceback" not in quiet.stderr
     loud = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

@@ -111,5 +111,5 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     data = json.loads(capsys.readouterr().out)
     assert data["accepted"] is False and data["acceptance"][3]["evidence"]["cause"].startswith("inference_oom.")
     assert main(["accept", "--exit-zero", str(bad)]) == 0
-    assert "Not accepted: rungs 1, 4 do not hold." in capsys.readouterr().out
+    assert "Not accepted: rungs 1 (failed), 4 (failed) are not shown to hold." in capsys.readouterr().out
     assert main(["accept", str(tmp_path / "none.log")]) in (2, 3)

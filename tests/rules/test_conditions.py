@@ -112,10 +112,10 @@ def test_advice_whose_fact_is_unknown_says_what_it_depends_on(tmp_path: Path) ->
     write_rule(tmp_path, steps=step("Hopper only", '"gpu_arch = hopper", "vllm>=0.20"') + STEP)
     actions, because, why = advice(LINE, tmp_path)
     assert actions == ["Hopper only", "Do it"]
-    assert because[0] == "only if gpu_arch = hopper and vllm>=0.20"
+    assert because[0] == "only if gpu_arch is hopper and vllm is at least 0.20"
     assert not [text for text in why if text.startswith("Fact:")]
     actions, because, why = advice(start("0.33.0") + LINE, tmp_path)
-    assert because[0] == "only if gpu_arch = hopper" and "Fact: vllm is 0.33.0." in why
+    assert because[0] == "only if gpu_arch is hopper" and "Fact: vllm is 0.33.0." in why
 
 
 def test_launch_arguments_are_facts_of_advice(tmp_path: Path) -> None:
