@@ -2,7 +2,9 @@
 
 Kinds: `healthy` (start-up, serving, a crash in the last lines), `flooded` (a third of the lines are one rank's
 repeated tracebacks), `docker` (healthy, as Docker's json-file driver writes it), `cri` (healthy, as containerd does).
-The same kind, size and seed give the same bytes.
+A crash after a minute and then, for the rest of the log: `dense` (failing requests: five of six lines are candidates),
+`errors` (one ERROR line again and again), `loop` (the server restarts and fails in the same way), `trace`
+(NCCL_DEBUG=TRACE), `xid` (one Xid). The same kind, size and seed give the same bytes.
 """
 
 import argparse
@@ -103,6 +105,45 @@ def _crash(rng: random.Random, rank: int) -> list[bytes]:
     return [line.encode() for line in text]
 
 
+def _failed_request(rng: random.Random) -> list[str]:
+    key = f"chatcmpl-{rng.getrandbits(64):016x}"
+    head = "(APIServer pid=1) ERROR 07-14 09:00:00 "
+    return [
+        f"{head}[serving_chat.py:{rng.randrange(900)}] Error in chat completion stream generator for {key}.",
+        f"{head}[serving_chat.py:1200] Traceback (most recent call last):",
+        f"{head}[serving_chat.py:1200] vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.",
+        f"(APIServer pid=1) ERROR:    Exception in ASGI application for 10.8.{rng.randrange(256)}.7",
+        f"{head}[async_llm.py:{rng.randrange(900)}] AsyncLLM output_handler failed: EngineDeadError",
+    ]
+
+
+def _flood(kind: str, rng: random.Random, quiet: list[bytes]) -> list[bytes]:
+    """Entries of one or more lines that follow the crash of a log of that kind."""
+    if kind == "dense":
+        return ["\n".join(_failed_request(rng)).encode() + b"\n" + rng.choice(quiet) for _ in range(6_000)]
+    if kind == "errors":
+        head = "(APIServer pid=1) ERROR 07-14 09:00:00 [serving_chat.py:1200] "
+        return [f"{head}Error in chat completion for request {n}: the engine is dead".encode() for n in range(20_000)]
+    if kind == "loop":
+        return [b"\n".join([*START, *rng.choices(quiet, k=200), *_crash(rng, 3)]) for _ in range(40)]
+    if kind == "trace":
+        head = "gpu-a17:703:943 [3] "
+        return [
+            f"{head}{rng.randrange(10**6)}.{rng.randrange(10**6):06d} proxyProgress:{rng.randrange(900)} NCCL TRACE "
+            f"peer {rng.randrange(8)} step {rng.randrange(4096)} of 4096, {rng.randrange(1 << 20)} bytes".encode()
+            for _ in range(20_000)
+        ]
+    return [
+        f"[{n // 10 + 80_000}.{n:06d}] NVRM: Xid (PCI:0000:3b:00): 31, pid=703, name=Worker_TP3, Ch 00000000, "
+        f"intr 00000000. MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_{n % 16} faulted @ 0x7f{n % 4096:03x}_00000000. "
+        "Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_READ".encode()
+        for n in range(20_000)
+    ]
+
+
+FLOODS = ("dense", "errors", "loop", "trace", "xid")
+
+
 def blocks(kind: str, size: int, seed: int = 7) -> Iterator[bytes]:
     """Blocks of whole lines, together at least `size` bytes, of a log of that kind."""
     rng = random.Random(f"{kind}-{seed}")
@@ -117,16 +158,23 @@ def blocks(kind: str, size: int, seed: int = 7) -> Iterator[bytes]:
     yield start
     written += len(start)
     end = b"\n".join(wrap(line) for line in _crash(rng, 3)) + b"\n"
+    if kind in FLOODS:
+        yield b"\n".join(rng.choices(lines, k=500)) + b"\n" + end
+        # Nothing may look as if the server answered again.
+        lines, end = _flood(kind, rng, [_nccl(rng).encode() for _ in range(2_000)]), b""
     while written < size - len(end):
         second += 1
-        clock = (
-            f"07-{14 + second // 86400 % 14:02d} {second // 3600 % 24:02d}:{second // 60 % 60:02d}:{second % 60:02d}"
-        )
-        block = b"\n".join(rng.choices(lines, k=4_000)) + b"\n"
-        block = block.replace(CLOCK, clock.encode()).replace(ISO[:19], b"2026-" + clock.replace(" ", "T").encode())
+        block = _at(second, b"\n".join(rng.choices(lines, k=4_000)) + b"\n")
         written += len(block)
         yield block
-    yield end
+    yield _at(second + 1, end)
+
+
+def _at(second: int, block: bytes) -> bytes:
+    """The block with the clock so many seconds after the start."""
+    day, rest = divmod(second + 9 * 3600, 86_400)
+    clock = f"07-{14 + day % 14:02d} {rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
+    return block.replace(CLOCK, clock.encode()).replace(ISO[:19], b"2026-" + clock.replace(" ", "T").encode())
 
 
 def _plain(line: bytes) -> bytes:
@@ -151,7 +199,7 @@ def write(kind: str, size: int, path: Path, seed: int = 7) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("kind", choices=["healthy", "flooded", "docker", "cri"])
+    parser.add_argument("kind", choices=["healthy", "flooded", "docker", "cri", *FLOODS])
     parser.add_argument("size", type=parse_size)
     parser.add_argument("path", type=Path)
     parser.add_argument("--seed", type=int, default=7)

@@ -48,8 +48,11 @@ def choose(
     parsed: Sequence[ParsedInput], timelines: Sequence[Timeline], findings: Sequence[Finding], cast: Cast, links: Links
 ) -> Choice:
     """The first anomaly over all inputs."""
+    by_attempt: dict[tuple[int, int], list[Finding]] = {}
+    for finding in findings:
+        by_attempt.setdefault((finding.input, finding.attempt), []).append(finding)
     results = [
-        _judge(number, parsed[number], timelines[number], attempt, [f for f in findings if f.input == number])
+        _judge(number, parsed[number], timelines[number], attempt, by_attempt.get((number, attempt), []))
         for number in range(len(parsed))
         for attempt in range(len(timelines[number].attempts))
     ]
@@ -129,7 +132,7 @@ def _judge(
     source: int, parsed: ParsedInput, timeline: Timeline, number: int, findings: Sequence[Finding]
 ) -> AttemptResult:
     attempt = timeline.attempts[number]
-    mine = [f for f in findings if f.attempt == number and f.tier > 0]
+    mine = [f for f in findings if f.tier > 0]
     _mark_recovered(parsed, timeline, attempt, mine)
     _quiet_after(attempt.stop, 99, mine)
     _quiet_after(attempt.end_mark, 25, mine)
@@ -173,8 +176,8 @@ def _mark_recovered(parsed: ParsedInput, timeline: Timeline, attempt: Attempt, m
             continue
         if finding.phase in STARTUP:
             continue  # only a server that got ready has left a start-up failure behind
-        for progress in attempt.progress:
-            if finding.index < progress < limit and _settled(parsed, timeline, finding, progress):
+        for place in range(bisect_right(attempt.progress, finding.index), bisect_left(attempt.progress, limit)):
+            if _settled(parsed, timeline, finding, attempt.progress[place]):
                 finding.recovered = True
                 break
     _survived_before(ordered)

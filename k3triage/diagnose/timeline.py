@@ -1,6 +1,6 @@
 """When and where: attempts, phases and clocks of one input, from its markers."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -61,7 +61,7 @@ class Timeline:
 
     def attempt_of(self, index: int) -> int:
         """Number of the attempt that a line belongs to."""
-        return max(bisect_right([attempt.start for attempt in self.attempts], index) - 1, 0)
+        return max(bisect_right(self.attempts, index, key=lambda attempt: attempt.start) - 1, 0)
 
     def phase_at(self, index: int) -> Phase:
         """Phase at a line, from the markers before it in its attempt."""
@@ -71,9 +71,12 @@ class Timeline:
     def hint_for(self, index: int) -> Phase | None:
         """Phase that the first telling line after (else the last before) a line of the same attempt gives away."""
         attempt = self.attempts[self.attempt_of(index)]
-        mine = [hint for hint in self.hints if attempt.start <= hint[0] < attempt.end]
-        later = next((phase for at, phase in mine if at >= index), None)
-        return later or (mine[-1][1] if mine else None)
+        first, end, later = (
+            bisect_left(self.hints, at, key=lambda hint: hint[0]) for at in (attempt.start, attempt.end, index)
+        )
+        if first == end:
+            return None
+        return self.hints[min(later, end - 1)][1]
 
     def phase_by(self, clock: float | None) -> Phase | None:
         """Last known phase at a time of another input; at the end where clocks do not compare. None where not known."""

@@ -78,9 +78,11 @@ class Collector:
         if self._head_open:
             self._take_head(cell)
         self._count_dropped(cell, present)
-        start: int | None = cell.start
-        while start is not None:
-            start = self._lines(present, start)
+        start = cell.start
+        for stop in self._turns(present):
+            # Budgets start anew at a reset, so what is looked for ends with its line.
+            self._lines(present, start, stop)
+            start = stop
         self._advance(cell.stop)
         self._number = first + newlines
         self._newlines += newlines
@@ -110,40 +112,43 @@ class Collector:
         self._number += not self._ends_open
         self._newlines += not self._ends_open
 
-    def _lines(self, present: list[int], start: int) -> int | None:
-        """Go through the lines with anchors from `start` on; returns where budgets start anew."""
+    def _turns(self, present: list[int]) -> list[int]:
+        """Where the cell's resets begin and end, whole lines, and its end; ascending."""
+        cell, turns = self._cell, {self._cell.stop}
+        for i in self._anchors.resets.intersection(present):
+            at = cell.data.find(self._anchors.literals[i], cell.start, cell.stop)
+            while at >= 0:
+                end = cell.data.find(b"\n", at, cell.stop) + 1 or cell.stop
+                turns |= {cell.data.rfind(b"\n", cell.start, at) + 1 or cell.start, end}
+                at = cell.data.find(self._anchors.literals[i], end, cell.stop)
+        return sorted(turns)
+
+    def _lines(self, present: list[int], start: int, stop: int) -> None:
+        """Go through the lines with anchors in `start` to `stop`, which are whole lines."""
         cell = self._cell
-        hits, capped = self._hits(present, start)
         line_end = start - 1
         found: set[int] = set()
         line_start = start
-        for at, i in [*hits, (cell.stop + 1, -1)]:
+        for at, i in [*self._hits(present, start, stop), (stop + 1, -1)]:
             if at > line_end:
                 if found:
-                    closed = bool(self._closed)
-                    if self._event_at(line_start, line_end, found) and (closed or capped):
-                        return line_end + 1 if line_end < cell.stop else None
+                    self._event_at(line_start, line_end, found)
                     found = set()
                 if i < 0:
                     break
                 line_start = cell.data.rfind(b"\n", start, at) + 1 or start
-                line_end = cell.data.find(b"\n", at, cell.stop)
+                line_end = cell.data.find(b"\n", at, stop)
                 if line_end < 0:
-                    line_end = cell.stop
+                    line_end = stop
             found.add(i)
-        return None
 
-    def _hits(self, present: Iterable[int], start: int) -> tuple[list[tuple[int, int]], bool]:
-        """(position, id), one a line and id, ascending, as far as budgets reach; whether they cut something off."""
-        data, stop = self._cell.data, self._cell.stop
+    def _hits(self, present: Iterable[int], start: int, stop: int) -> list[tuple[int, int]]:
+        """(position, id), one a line and id, ascending, as far as budgets reach."""
+        data = self._cell.data
         hits: list[tuple[int, int]] = []
-        capped = False
         weak = self._anchors.weak if self._offset(start) >= self.window_end else frozenset()
         for i in present:
-            if i in self._closed:
-                continue
-            if i in weak:
-                capped = True
+            if i in self._closed or i in weak:
                 continue
             literal = self._anchors.literals[i]
             resets = i in self._anchors.resets
@@ -158,10 +163,9 @@ class Collector:
                     break
                 at = data.find(literal, end, stop)
             if at >= 0:
-                capped = True
                 self._dropped[i] = self._dropped.get(i, 0) + data.count(literal, at, stop)
         hits.sort()
-        return hits, capped
+        return hits
 
     def _count_dropped(self, cell: Cell, present: list[int]) -> None:
         closed = self._closed.intersection(present)
@@ -176,24 +180,22 @@ class Collector:
 
     # --- lines ---------------------------------------------------------------------------------------------------
 
-    def _event_at(self, start: int, end: int, found: set[int]) -> bool:
+    def _event_at(self, start: int, end: int, found: set[int]) -> None:
         if self._offset(start) >= self.window_end:
             found -= self._anchors.weak
             if not found:
-                return False
+                return
         line = bytes(self._cell.data[start:end])
         self._advance(start)
         ids = self._anchors.complete(found, line)
-        resets = self._event(start, self._anchors.cut(line), ids)
+        self._event(start, self._anchors.cut(line), ids)
         self._at = end + 1
         self._number += 1
-        return resets
 
-    def _event(self, start: int, data: bytes, ids: frozenset[int]) -> bool:
-        """Decide about the line that begins at `start`, where the cursor stands; whether it resets the budgets."""
+    def _event(self, start: int, data: bytes, ids: frozenset[int]) -> None:
+        """Decide about the line that begins at `start`, where the cursor stands."""
         anchors, number = self._anchors, self._number
-        resets = bool(ids & anchors.resets)
-        if resets:
+        if ids & anchors.resets:
             self._ring(start)
             self._budget.reset()
             self._closed = frozenset()
@@ -219,7 +221,6 @@ class Collector:
             self._join = number + 1
         if any(i not in self._closed and self._budget.count.get(i, 0) >= self._budget.limit(i) for i in ids):
             self._closed = self._budget.closed()
-        return resets
 
     def _advance(self, goal: int) -> None:
         """Move the cursor to the line that begins at `goal`, keeping what is due on the way."""
