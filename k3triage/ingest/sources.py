@@ -69,12 +69,14 @@ class Source:
                 file.seek(0)
         except OSError as error:
             return cls(name, iter(()), error=reason(error))
-        in_place = regular and not start.startswith(b"\xef\xbb\xbf") and sniff(start)[0] is None and _plain(start)
+        # Files of /proc and /sys say that they are empty and are not.
+        sized = regular and status.st_size >= len(start)
+        in_place = sized and not start.startswith(b"\xef\xbb\xbf") and sniff(start)[0] is None and _plain(start)
         return cls(
             name,
             _reads(file, close=True),
             path=path if in_place else None,
-            size_hint=status.st_size if regular else None,
+            size_hint=status.st_size if sized else None,
             live=None if regular else file.fileno(),
         )
 

@@ -101,3 +101,9 @@ def test_a_file_that_goes_away_while_it_is_read(tmp_path: Path) -> None:
     path.unlink()
     assert b"".join(blocks) in (b"", b"INFO x\n" * 400_000)
     assert source.error is None
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/version"), reason="no /proc")  # noqa: PTH110
+def test_files_that_say_that_they_are_empty() -> None:
+    report = k3triage.triage("/proc/version")
+    assert report.inputs[0].bytes > 0 and report.inputs[0].lines == 1

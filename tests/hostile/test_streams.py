@@ -1,8 +1,10 @@
 """A stream gives one answer, however it is cut into pieces."""
 
 import io
+import tempfile
 import time
 from itertools import pairwise
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +22,11 @@ LOG = (
     b"(EngineCore_DP0 pid=7) ERROR 12-02 11:00:20 [core.py:700] torch.OutOfMemoryError: CUDA out of memory. Tried to "
     b"allocate 2.00 GiB. GPU 0 has a total capacity of 79.10 GiB of which 1.00 GiB is free.\n"
     b"RuntimeError: Engine core initialization failed. See root cause above."
+)
+
+CLOSED = (
+    "(Worker_TP1 pid=9) ERROR 12-02 11:00:31 [multiproc_executor.py:700] RuntimeError: NCCL error: remote process exited or "
+    "there was a network error\nhost:9:12 [1] NCCL WARN socketProgress: Connection closed by remote peer node-a<4000>\n"
 )
 
 
@@ -90,3 +97,16 @@ def test_an_endless_line_is_cut() -> None:
     assert time.process_time() - start < 5
     assert [len(line.data) for line in lines] == [LINE_LIMIT, 1]
     assert lines[1].offset == (24 << 20) + 2
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.permutations(["a.log", "b.log", "c.log"]))
+def test_the_order_of_the_files_does_not_matter(names: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        at = {"a.log": LOG, "b.log": CLOSED.encode(), "c.log": b"INFO 12-02 11:00:00 [api_server.py:1839] hello\n"}
+        for name, data in at.items():
+            Path(folder, name).write_bytes(data)
+        report = k3triage.triage(*(Path(folder, name) for name in names))
+    assert report.verdict is not None
+    first = report.verdict.first_anomaly
+    assert (Path(first.source).name, first.line) == ("a.log", 8)
