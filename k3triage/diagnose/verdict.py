@@ -1,6 +1,6 @@
 """From the chosen finding to the Report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from k3triage.diagnose.incident import Incident
 from k3triage.diagnose.parsed import Finding, ParsedInput, process_of
 from k3triage.diagnose.timeline import Timeline
 from k3triage.model.enums import Confidence, Decision, Layer, Phase, Role, Status
+from k3triage.model.lazy import lazy
 from k3triage.model.records import Line, Record
 from k3triage.model.report import (
     Anomaly,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from k3triage.rules.schema import Cause
 
 _TEXT_LIMIT = 4000
+_NUMBER = lazy(r"\d{1,12}(?:\.\d{1,6})?")
 _NEAR = 2
 _CONTEXT_LIMIT = 500
 _WEAKER = dict.fromkeys(("suspect", "cascade", "generic", "error_line"), Confidence.POSSIBLE)
@@ -136,14 +138,14 @@ def _verdict(
         confidence=_WEAKER.get(chosen.role, Confidence(info.confidence)),
         first_anomaly=_anomaly(chosen, inputs, cast).model_copy(update={"context": _context(chosen, inputs)}),
         why=why,
-        remediation=_steps(page, facts),
+        remediation=_steps(page, facts, chosen.captures),
         avoid=[Avoid(action=item.action, because=item.because) for item in page.avoid],
         missing=[Missing(what=item.what, command=item.command, because=item.because) for item in page.missing],
         decision=Decision(info.decision),
     )
 
 
-def _steps(page: "Cause", facts: Facts) -> list[Step]:
+def _steps(page: "Cause", facts: Facts, captures: Mapping[str, str]) -> list[Step]:
     steps = []
     for item in page.step:
         states = [(text, holds(text, facts)) for text in item.when]
@@ -155,8 +157,17 @@ def _steps(page: "Cause", facts: Facts) -> list[Step]:
         if open_:
             condition = f"only if {' and '.join(map(in_words, open_))}"
             because = f"{because} ({condition})" if because else condition
-        steps.append(Step(action=item.action, command=item.command, because=because, source=item.source))
+        command = _filled(item.command, captures)
+        steps.append(Step(action=item.action, command=command, because=because, source=item.source))
     return steps
+
+
+def _filled(command: str | None, captures: Mapping[str, str]) -> str | None:
+    """A command with the numbers that the log gives in place of <name>. Only numbers: a log is a stranger's text."""
+    for name, value in captures.items():
+        if command is not None and _NUMBER.fullmatch(value):
+            command = command.replace(f"<{name}>", value)
+    return command
 
 
 def _facts_used(page: "Cause", facts: Facts) -> list[str]:
@@ -286,7 +297,8 @@ def _attempts(inputs: Sequence[ParsedInput], choice: Choice, chosen: Finding | N
         lines = inputs[result.input].lines[result.attempt.start : result.attempt.end]
         if not lines:
             continue
-        failing = [f for f in result.failing if f.tier == max(g.tier for g in result.failing)]
+        loudest = max((f.tier for f in result.failing), default=0)
+        failing = [f for f in result.failing if f.tier == loudest]
         cause = failing[0].cause if failing else None
         if chosen is not None and (chosen.input, chosen.attempt) == (result.input, result.number):
             cause = chosen.cause

@@ -64,7 +64,8 @@ class Signature(_Strict):
         signatures refer to), advisory (a fault without a crash; reported only where nothing failed).
     anchor: literal bytes, case-sensitive, ASCII, without quotes or backslashes, that each matching line holds.
         It is what the scan looks for, so it should be rare in healthy logs.
-    pattern: regular expression searched in the program's own words of one line; the anchor alone where absent.
+    pattern: regular expression searched in the program's own words of one line; the anchor alone where absent. A named
+        group that holds a number replaces `<name>` in the commands of the steps.
     levels: only lines of these severities (DEBUG, INFO, WARNING, ERROR, CRITICAL); lines without one always pass.
     phases: only while the process is in one of these ("startup" stands for all before serving). A process whose
         phase is not known passes.
