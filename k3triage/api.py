@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from k3triage.ingest import Source, expand
+from k3triage.model import halt
 from k3triage.model.records import TracebackBlock
 from k3triage.partials import PartialTriage, scan_slice
 from k3triage.pipeline import every_line, limits_for, read
@@ -70,7 +71,11 @@ def scan(
     pack = load_pack(_folders(rules))
     openers = list(_openers(inputs))
     limits = limits_for(len(openers))
-    scans = [read(open_(), pack, engine=engine, jobs=jobs, limits=limits) for open_ in openers]
+    scans = []
+    for open_ in openers:
+        scans.append(read(open_(), pack, engine=engine, jobs=jobs, limits=limits))
+        if halt.asked():
+            break
     return PartialTriage(pack, scans, _folders(rules))
 
 

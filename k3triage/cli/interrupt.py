@@ -7,6 +7,7 @@ from types import FrameType
 from typing import IO, BinaryIO, cast
 
 from k3triage.errors import UsageError
+from k3triage.model import halt
 
 NAME = "-"
 
@@ -52,13 +53,34 @@ class InterruptibleInput:
 
 
 @contextmanager
+def _halting() -> Iterator[Callable[[], bool]]:
+    """While files are read: the first SIGINT stops the readers at their next block."""
+    import signal
+
+    interrupts: list[int] = []
+
+    def handle(number: int, frame: object) -> None:
+        interrupts.append(number)
+        halt.ask()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield lambda: bool(interrupts)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        halt.forget()
+
+
+@contextmanager
 def interruptible(names: Sequence[str]) -> Iterator[tuple[list[str | IO[bytes]], Callable[[], bool]]]:
     """Inputs with standard input in place of `-`, and a function that says whether the user ended it.
 
-    Where standard input is not among them, SIGINT stays a KeyboardInterrupt: files end by themselves.
+    The first SIGINT ends the reading, and what was read is reported; a second one ends the program.
     """
     if NAME not in names:
-        yield list(names), lambda: False
+        with _halting() as interrupted:
+            yield list(names), interrupted
         return
     if sys.stdin is None:
         raise UsageError("standard input is closed")

@@ -111,6 +111,8 @@ def command(options: "argparse.Namespace") -> int:
     for item in report.inputs:
         if item.error:
             message(f"could not read {item.source}: {item.error}{_meant(item.source)}")
+    if interrupted():
+        message("interrupted: the report is about what was read until then")
     write(_render(report, options), options.output)
     if options.stats:
         _stats(report, seconds)

@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from k3triage.ingest import binary
 from k3triage.ingest.decode import BLOCK, DecodeError, decompressor, may_be_packed, no_tar, sniff, text_bytes
+from k3triage.model import halt
 
 HEAD = 64 << 10
 """Bytes of `Source.head`."""
@@ -123,7 +124,10 @@ class Source:
             self._head = b""
         while kept:
             yield kept.pop(0)
-        yield from self._stream
+        for block in self._stream:
+            if halt.asked():
+                return
+            yield block
 
     def close(self) -> None:
         """Stop reading and free the file."""

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Generator, Iterator
 
+from k3triage.model import halt
 from k3triage.model.shapes import dataclass
 
 CELL_BYTES = 1 << 20
@@ -138,7 +139,7 @@ class FileCells:
     def cells(self) -> Iterator[Cell | Piece]:
         """Cells yet to be filled by `fill`, and pieces of over-long lines, filled."""
         at = self._begin
-        while at < self._stop:
+        while at < self._stop and not halt.asked():
             cut = self._cut(at)
             if cut is None:
                 at = yield from self._pieces(at)

@@ -5,11 +5,14 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from k3triage.api import triage
 from k3triage.cli import terminal
 from k3triage.cli.interrupt import interruptible
+from k3triage.model import halt
 
 
 class Terminal(io.StringIO):
@@ -77,7 +80,17 @@ def test_an_interrupt_ends_standard_input_and_the_second_one_the_program(monkeyp
     os.close(outward)
 
 
-def test_files_leave_the_signal_alone() -> None:
+def test_an_interrupt_stops_the_reading_of_files_and_the_second_one_the_program(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"INFO all is well\n" * 200_000)
     before = signal.getsignal(signal.SIGINT)
-    with interruptible(["a.log"]) as (inputs, interrupted):
-        assert inputs == ["a.log"] and signal.getsignal(signal.SIGINT) is before and not interrupted()
+    with interruptible([str(path), "b.log"]) as (inputs, interrupted):
+        assert inputs == [str(path), "b.log"] and not interrupted()
+        signal.raise_signal(signal.SIGINT)
+        assert interrupted() and halt.asked()
+        report = triage(*inputs)
+        assert [item.source for item in report.inputs] == [str(path)] and report.inputs[0].bytes < path.stat().st_size
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before and not halt.asked() and interrupted()
+    assert triage(str(path)).inputs[0].bytes == path.stat().st_size
