@@ -1,33 +1,31 @@
-"""The fast lane of `events`: the lines of a healthy server, of which there are most.
+"""The fast lane of `events`: the lines of a server at work, and the stacks of its tracebacks.
 
 A line of a logger is its header, which many lines share, and a message. What the grammars say about a header is asked
-once, with a message that means nothing, and kept as the JSON around the message. A line takes the lane only where
-nothing in its message can matter to the stages it skips: no envelope, no second record, no traceback, no sentence that
-makes it an event of another type. Everything else is left to the caller, and a test holds both ways against each other.
+once, with a message that means nothing, and kept. A line takes the lane only where nothing in its message can matter to
+the stages it skips: no second record, no colours, no sentence that makes it an event of another type. Everything else
+is left to the caller, and the tests hold both ways against each other.
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
 
-from k3triage.grammar import to_line
-from k3triage.grammar.events import event_row, stats_row
+from k3triage.grammar import Tracebacks
+from k3triage.grammar.events import stats_row
 from k3triage.grammar.sentences import access, engine_stats
 from k3triage.ingest import Unwrapper
+from k3triage.lanehead import CRI, DOCKER, PLAIN, Head, Heads, open_cri, open_docker
 from k3triage.model.anchors import Anchor
-from k3triage.model.records import Process, RawLine
+from k3triage.model.records import Header, Line, RawLine, Record
 from k3triage.scan.anchors import AnchorSet
 from k3triage.scan.engines import Engines
 
 # A message that holds one of these is not for the lane.
 _SPECIAL = (
     "|",
-    "\\",
     "[repeated ",
-    "Traceback",
-    'File "',
     "out of memory",
     "NCCL error in",
     "CUDA error: ",
@@ -40,34 +38,31 @@ _SPECIAL = (
     "^[",
     "#033",
 )
+# These begin a traceback, of which the lane tells those who put it together; the last as JSON spells it.
+_STACK = ("Traceback", 'File "', 'File \\"')
+_WORDS = (*_SPECIAL, *_STACK)
+_ANY_SPECIAL = re.compile("|".join(map(re.escape, _SPECIAL)))
+_ANY_STACK = re.compile("|".join(map(re.escape, _STACK)))
 _COLOUR = re.compile(r"\[(?:\d{1,3}(?:;\d{1,3})*)?m")
 _SECOND_HEADER = re.compile(r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d ")
-_LEVELS = frozenset(("DEBUG", "INFO", "WARNING"))
-_KINDS = frozenset(("vllm", "nccl", "uvicorn"))
 _HEADER_WITHIN = 240
 _LONGEST = 16_000
 _MOST = 20_000
 _ENOUGH = 5_000
-_PROBE = "k3x"
+_NOWHERE = float("inf")
 _NCCL = "NCCL INFO "
 
 Slow = Callable[[RawLine], tuple[bytes, bool]]
-
-
-class _Head:
-    """The JSON between byte offset and message, and behind the message, of all lines with one header."""
-
-    __slots__ = ("after", "before", "kind", "speaker")
-
-    def __init__(self, kind: str, before: str, after: str, speaker: tuple[str, Process]) -> None:
-        self.kind, self.before, self.after, self.speaker = kind, before, after, speaker
+Tell = Callable[[Line], bytes]
 
 
 class Lane:
-    """The lane of one source that has no envelope.
+    """The lane of one source without elected envelopes.
 
-    head: the first bytes of the source. dump: makes the JSON of a row. speakers: who has a traceback open, now.
-    pays: False once most lines do not take it.
+    head: the first bytes of the source. dump: makes the JSON of a row. tracebacks: who has one open, now.
+    slow: called with every line that does not take the lane; gives its JSON and whether the next line must follow.
+    tell: called with a line that took the lane and may belong to a traceback; gives the JSON of what it completes.
+    pays: False once most lines do not take the lane. took_docker: whole lines of Docker's json-file took it.
     """
 
     def __init__(
@@ -75,106 +70,155 @@ class Lane:
         name: str,
         head: bytes,
         dump: Callable[[dict[str, Any]], bytes],
-        speakers: Collection[tuple[str, Process]],
+        tracebacks: Tracebacks,
+        slow: Slow,
+        tell: Tell,
     ) -> None:
-        self._speakers = speakers
         self.pays = True
-        self._probe = Unwrapper(name, head)
-        self._dump = dump
+        self.took_docker = False
+        self._name = name
+        self._speakers = tracebacks.speakers
+        self._slow, self._tell = slow, tell
         self._start = '{"source":' + dump({"source": name}).decode()[len('{"source":') : -1] + ',"line":'
-        self._heads: dict[str, _Head | None] = {}
+        unusable = re.compile("|".join(map(re.escape, (*_WORDS, "\\"))) + "|" + _COLOUR.pattern)
+        self._heads = Heads(Unwrapper(name, head), dump, unusable)
         self._requests: dict[str, tuple[str, str] | None] = {}
         self._missed = self._taken = 0
         self._busy = False
-        self._engines = Engines(AnchorSet([Anchor(word.encode(), "fault") for word in _SPECIAL]), "auto")
+        self._engines = Engines(AnchorSet([Anchor(word.encode(), "fault") for word in _WORDS]), "auto")
 
-    def run(self, data: bytes, offset: int, number: int, slow: Slow) -> bytes:
-        """The JSON of whole lines, of which the first is line `number` and begins at `offset`.
-
-        slow: called with every line that does not take the lane; gives its JSON and whether the next line must follow.
-        """
+    def run(self, data: bytes, offset: int, number: int) -> bytes:
+        """The JSON of whole lines, of which the first is line `number` and begins at `offset`."""
         out: list[str] = []
         add = out.append
-        heads, start, speakers = self._heads, self._start, self._speakers
-        self._engines.expect(offset + len(data))
-        present = [_SPECIAL[i] for i in self._engines.get().present(data, 0, len(data))]
+        start, speakers, find = self._start, self._speakers, self._heads.find
+        plain = self._heads.known[PLAIN]
+        specials, stacks = self._places(data, offset)
+        special, stack = next(specials), next(stacks)
         busy = self._busy
         missed = 0
         # One character a byte, so that lengths are those of the bytes; only ASCII lines take the lane.
         lines = data.decode("latin-1").split("\n")
         if lines[-1] == "":
             lines.pop()
-        for text in lines:
+        for raw in lines:
             row = None
-            if not busy and text.isascii() and text.isprintable():
+            if not busy and raw.isascii() and raw.isprintable():
+                text, time, envelope = raw, None, PLAIN
+                first = raw[:1]
+                if first == "{":
+                    text, time = open_docker(raw)
+                    envelope = DOCKER
+                elif "0" <= first <= "9":
+                    text, time = open_cri(raw)
+                    envelope = CRI
                 end = text.find("] ", 0, _HEADER_WITHIN) + 2
                 if end == 1:
                     end = text.find(":     ", 0, _HEADER_WITHIN) + 6
                 key = text[:end]
                 try:
-                    head = heads[key]
+                    head = plain[key] if envelope == PLAIN else find(key, envelope)
                 except KeyError:
-                    head = self._learn(key)
+                    head = find(key, envelope)
                 if head is None and text.startswith(_NCCL, end):
                     end += len(_NCCL)
-                    key = text[:end]
-                    try:
-                        head = heads[key]
-                    except KeyError:
-                        head = self._learn(key)
-                if head is not None and not (speakers and head.speaker in speakers):
+                    head = find(text[:end], envelope)
+                if head is not None:
                     message = text[end:]
-                    if not present or not any(word in message for word in present):
+                    beyond = offset + len(raw)
+                    while special < offset:
+                        special = next(specials)
+                    while stack < offset:
+                        stack = next(stacks)
+                    stacked = stack < beyond
+                    fit = special >= beyond
+                    if envelope == DOCKER and ("\\u" in raw or "\\/" in raw):
+                        # Spelt so that the search in the bytes cannot have seen all words.
+                        fit = fit and _ANY_SPECIAL.search(message) is None
+                        stacked = stacked or _ANY_STACK.search(message) is not None
+                    if fit:
                         row = self._message(head, message)
+                    if row is not None:
+                        add(f'{start}{number},"byte_offset":{offset},"time":{time or head.time}{row}')
+                        if envelope == DOCKER:
+                            self.took_docker = True
+                        if head.loud or stacked or (speakers and head.speaker in speakers):
+                            seconds = float(time) if time else head.seconds
+                            done = self._tell(self._line(head, message, number, offset, seconds))
+                            if done:
+                                add(done.decode("latin-1"))
             if row is None:
                 missed += 1
-                done, busy = slow(RawLine(offset, number, text.encode("latin-1")))
-                # The same one character a byte, until the end.
+                done, busy = self._slow(RawLine(offset, number, raw.encode("latin-1")))
+                # One character a byte here too, until the end.
                 add(done.decode("latin-1"))
-            else:
-                add(f'{start}{number},"byte_offset":{offset}{row}')
-            offset += len(text) + 1
+            offset += len(raw) + 1
             number += 1
         self._busy = busy
-        self._missed += missed
-        self._taken += len(lines) - missed
-        if self._missed + self._taken > _ENOUGH:
-            self.pays = busy or self._taken > self._missed
-            self._missed //= 2
-            self._taken //= 2
+        self._weigh(missed, len(lines) - missed)
         return "".join(out).encode("latin-1")
 
-    def _message(self, head: _Head, message: str) -> str | None:
-        """The rest of the row from the time on; None where the message is not for the lane."""
+    def _places(self, data: bytes, offset: int) -> tuple[Iterator[float], Iterator[float]]:
+        """Where special words and those of a traceback stand, ascending, with infinity at the end."""
+        self._engines.expect(offset + len(data))
+        places: tuple[list[float], list[float]] = ([], [])
+        for i in self._engines.get().present(data, 0, len(data)):
+            word = _WORDS[i].encode()
+            own = places[_WORDS[i] in _STACK]
+            at = data.find(word)
+            while at >= 0:
+                own.append(offset + at)
+                # One in a line is enough.
+                end = data.find(b"\n", at)
+                at = data.find(word, end) if end >= 0 else -1
+        return iter([*sorted(places[0]), _NOWHERE]), iter([*sorted(places[1]), _NOWHERE])
+
+    def _weigh(self, missed: int, taken: int) -> None:
+        self._missed += missed
+        self._taken += taken
+        if self._missed + self._taken > _ENOUGH:
+            self.pays = self._busy or self._taken * 2 > self._missed
+            self._missed //= 2
+            self._taken //= 2
+
+    def _line(self, head: Head, message: str, number: int, offset: int, seconds: float | None) -> Line:
+        """The line, as far as tracebacks and their events look at it."""
+        record = Record(self._name, number, offset, "", "", (), seconds, None, head.speaker[1])
+        return Line(record, Header(head.kind, message, message, head.level, head.clock, head.location, head.process))
+
+    def _message(self, head: Head, message: str) -> str | None:
+        """The rest of the row from the clock on; None where the message is not for the lane."""
         if (
             not message
-            or message[0] == " "
             or len(message) > _LONGEST
+            or "\\" in message
             or " pid=" in message
             or ("[" in message and _COLOUR.search(message) is not None)
             or (message.count(":") > 1 and _SECOND_HEADER.search(message) is not None)
         ):
             return None
-        if head.kind == "uvicorn":
-            if " HTTP/" in message:
-                return self._request(head, message)
-            # Short headers: a place that some envelopes have within the first columns.
-            if "[" in message:
-                return None
-        elif head.kind == "vllm":
+        if head.kind == "vllm":
             if "throughput: " in message:
                 found = engine_stats(message)
-                if found is None:
+                if found is None or '"' in message:
                     return None
                 fields = orjson.dumps(stats_row(found)).decode()
-                return f'{head.before}"{message}",{fields[1:]}\n' if '"' not in message else None
+                return f'{head.before}"{message}",{fields[1:]}\n'
+        elif message[0] == " ":
+            return None
+        elif head.kind == "uvicorn":
+            if " HTTP/" in message:
+                return self._request(head, message)
+            # Some envelopes have brackets within the first columns, where the header is short.
+            if "[" in message:
+                return None
         elif message[2:3] == "-" or " NCCL " in message:
             return None
         if '"' in message:
             message = message.replace('"', '\\"')
         return f'{head.before}"{message}"{head.after}'
 
-    def _request(self, head: _Head, message: str) -> str | None:
+    def _request(self, head: Head, message: str) -> str | None:
         client, _, request = message.partition(' - "')
         try:
             found = self._requests[request]
@@ -184,34 +228,6 @@ class Lane:
             return None
         escaped, after = found
         return f'{head.before}"{client} - \\"{escaped}","kind":"access","client":"{client}",{after}'
-
-    def _learn(self, key: str) -> _Head | None:
-        """What the grammars say about a header."""
-        if len(self._heads) >= _MOST:
-            self._heads.clear()
-        self._heads[key] = head = self._asked(key) if key[-2:] in ("] ", "  ", "O ") else None
-        return head
-
-    def _asked(self, key: str) -> _Head | None:
-        if any(word in key for word in _SPECIAL) or _COLOUR.search(key) is not None:
-            return None
-        records = self._probe.feed(RawLine(0, 1, (key + _PROBE).encode()))
-        if self._probe.waiting:
-            self._probe.close()
-            return None
-        if len(records) != 1 or records[0].count != 1:
-            return None
-        line = to_line(records[0])
-        header = line.header
-        if header.kind not in _KINDS or header.level not in _LEVELS or header.message != _PROBE:
-            return None
-        text = self._dump(event_row(line)).decode()
-        before, found, after = text.partition(f'"message":"{_PROBE}"')
-        _, place, before = before.partition('"byte_offset":0')
-        if not found or not place:
-            return None
-        speaker = (records[0].source, records[0].process)
-        return _Head(header.kind, before + '"message":', after + "\n", speaker)
 
     def _learn_request(self, request: str) -> tuple[str, str] | None:
         if len(self._requests) >= _MOST:

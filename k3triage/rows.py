@@ -11,7 +11,7 @@ from k3triage.grammar import Tracebacks, to_line
 from k3triage.grammar.events import event_row, traceback_row
 from k3triage.ingest import Source, Unwrapper, explode
 from k3triage.lane import Lane
-from k3triage.model.records import RawLine, Record, TracebackBlock
+from k3triage.model.records import Line, RawLine, Record, TracebackBlock
 from k3triage.pipeline import DOCUMENT_LIMIT, LINE_LIMIT, may_be_document, up_to
 from k3triage.report.clean import escape_json
 
@@ -65,13 +65,14 @@ class _Writer:
         self._unwrapper = Unwrapper(name, head)
         self._tracebacks = Tracebacks()
         self._out: list[bytes] = []
-        speakers = self._tracebacks.speakers
-        self._lane = Lane(name, head, dump_row, speakers) if self._unwrapper.bare else None
+        self._lane: Lane | None = None
+        if self._unwrapper.bare:
+            self._lane = Lane(name, head, dump_row, self._tracebacks, self._slow, self._tell)
 
     def lines(self, data: bytes, offset: int, number: int) -> None:
         """Whole lines, of which the first is line `number` and begins at `offset`."""
         if self._lane is not None and self._lane.pays:
-            self._out.append(self._lane.run(data, offset, number, self._slow))
+            self._out.append(self._lane.run(data, offset, number))
             return
         for line in data.removesuffix(b"\n").split(b"\n"):
             self._feed(RawLine(offset, number, line))
@@ -80,10 +81,17 @@ class _Writer:
 
     def _slow(self, line: RawLine) -> tuple[bytes, bool]:
         """The JSON of a line that the lane left, and whether the next line may belong to it."""
+        if self._lane is not None and self._lane.took_docker:
+            self._unwrapper.passed_over()
+            self._lane.took_docker = False
         kept, self._out = self._out, []
         self._feed(line)
         kept, self._out = self._out, kept
         return b"".join(kept), self._unwrapper.waiting
+
+    def _tell(self, line: Line) -> bytes:
+        """The JSON of the tracebacks that a line of the lane shows to be complete."""
+        return b"".join(dump_row(traceback_row(block)) + b"\n" for block in self._tracebacks.feed(line))
 
     def _feed(self, line: RawLine) -> None:
         for record in self._unwrapper.feed(line):

@@ -231,8 +231,12 @@ def _tolerates(block: _Open) -> bool:
 
 def _beginning(line: Line, text: str) -> _Open | None:
     """The block that a line opens."""
-    record, header = line.record, line.header
-    process = record.process
+    header = line.header
+    lone = header.kind in _LONE_KINDS and (not header.kind or header.level in ("ERROR", "CRITICAL"))
+    # Most lines begin nothing, and this is asked of all of them.
+    if not lone and "Traceback" not in text and 'File "' not in text:
+        return None
+    process = line.record.process
     block = _Open(naked=process.name is None and process.pid is None and process.rank is None and header.kind == "")
     if opens_box(text):
         block.box, block.boxed, block.state = Box(), True, "box"
@@ -246,7 +250,7 @@ def _beginning(line: Line, text: str) -> _Open | None:
     if frame is not None:
         block.add_frame(frame)
         return block
-    if header.kind not in _LONE_KINDS or (header.kind and header.level not in ("ERROR", "CRITICAL")):
+    if not lone:
         return None
     shown = shapes.lone_exception(text) or (shapes.represented(text) if header.kind else shapes.indented(text))
     if shown is None:

@@ -81,6 +81,11 @@ class Unwrapper:
         """Whether the next line may belong to an earlier one."""
         return bool(self._pending) or self._frame_rest > 0
 
+    def passed_over(self) -> None:
+        """Whole lines of Docker's json-file were read by someone else; what they tell about later lines counts."""
+        self._joins_json = True
+        self._json_kind = "docker-json"
+
     @property
     def bare(self) -> bool:
         """Whether no envelope was elected, so that each line alone tells what it is wrapped in."""

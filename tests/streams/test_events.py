@@ -162,6 +162,52 @@ def test_any_cut_of_the_blocks(cuts: list[int], name: str) -> None:
     assert b"".join(event_lines(Pipe(pieces))) == b"".join(event_lines(io.BytesIO(data)))
 
 
+TIMES = [
+    "2026-11-30T12:00:00.123456789Z",
+    "2026-11-30T12:00:00.5Z",
+    "2026-11-30T12:00:01Z",
+    "2026-11-30T12:00:01.25+02:00",
+    "2026-02-30T12:00:01.25Z",
+    "2026-11-30 12:00:01.25Z",
+    "1969-12-31T23:59:59.000000001Z",
+    "yesterday",
+]
+SPELT = [
+    lambda row: json.dumps(row),
+    lambda row: json.dumps(row, separators=(",", ":"), ensure_ascii=False),
+    lambda row: json.dumps(row).replace(">", "\\u003e").replace("T", "\\u0054").replace("|", "\\u007c"),
+    lambda row: json.dumps(row).replace("/", "\\/"),
+    lambda row: json.dumps({**row, "attrs": {"tag": "x"}}),
+    lambda row: json.dumps({"log": row["log"], "time": row["time"]}),
+    lambda row: json.dumps(row)[:-9],
+]
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(HEADERS),
+            st.sampled_from(MESSAGES),
+            st.sampled_from(TIMES),
+            st.sampled_from(SPELT) | st.none(),
+            st.sampled_from(["\n", "\n", "\n", "", "\r\n"]),
+            st.sampled_from(["stdout", "stderr"]),
+        ),
+        max_size=20,
+    )
+)
+def test_envelopes_of_container_runtimes(lines: list) -> None:
+    out = []
+    for header, message, time, spelt, end, stream in lines:
+        if spelt is None:
+            tag = "F" if end == "\n" else "P"
+            out.append(f"{time} {stream} {tag} {header}{message}")
+        else:
+            out.append(spelt({"log": header + message + end, "stream": stream, "time": time}))
+    check("\n".join(out).encode("utf-8", "replace"))
+
+
 def test_lines_too_long_to_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
     from k3triage import rows
 
