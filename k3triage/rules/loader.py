@@ -103,7 +103,7 @@ def _load(extra: tuple[str, ...]) -> Pack:
         for row in more["infos"]:
             _refuse_twice(infos, row)
         data["infos"] += more["infos"]
-        data["signatures"] = data["signatures"] + more["signatures"]
+        data["signatures"] = data["signatures"] + [{**row, "foreign": True} for row in more["signatures"]]
         # A user's rules are few, and their examples were not asked.
         own_anchors = {row["anchor"] for row in more["signatures"] if row.get("anchor")}
         data["cover"] = data["cover"] + sorted(a for a in own_anchors if not any(short in a for short in data["cover"]))

@@ -13,10 +13,16 @@ from k3triage.model.anchors import STRENGTH, Anchor, Kind
 from k3triage.model.shapes import dataclass, field
 from k3triage.rules.links import Links
 
+_PATIENCE = 0.2
+"""Seconds that a pattern of a foreign pack may take on one line."""
+
 
 @dataclass(slots=True)
 class Signature:
-    """One compiled signature (see `schema.Signature` for the fields)."""
+    """One compiled signature (see `schema.Signature` for the fields).
+
+    foreign: it is of a pack that was not tested with this program; a pattern of it that takes too long is given up.
+    """
 
     cause: str
     layer: str
@@ -37,6 +43,7 @@ class Signature:
     equals: str | bool | int | None = None
     at: str = "exception"
     precedence: int = 50
+    foreign: bool = False
     _search: Callable[[str], re.Match[str] | None] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -47,8 +54,25 @@ class Signature:
     def search(self, text: str) -> re.Match[str] | None:
         """First match of the pattern in the program's own words of a line; the anchor's where there is no pattern."""
         if self._search is None:
-            self._search = re.compile(self.pattern if self.pattern is not None else re.escape(self.anchor)).search
+            pattern = self.pattern if self.pattern is not None else re.escape(self.anchor)
+            self._search = _patient(pattern) if self.foreign else re.compile(pattern).search
         return self._search(text)
+
+
+def _patient(pattern: str) -> Callable[[str], re.Match[str] | None]:
+    """A search that ends: `regex` can stop a pattern that backtracks without end, the standard library cannot."""
+    import regex
+
+    search: Any = regex.compile(pattern, regex.VERSION0).search
+
+    def patient(text: str) -> re.Match[str] | None:
+        try:
+            found: re.Match[str] | None = search(text, timeout=_PATIENCE)
+        except TimeoutError:
+            return None
+        return found
+
+    return patient
 
 
 class Signatures(Sequence[Signature]):
