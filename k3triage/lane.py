@@ -43,7 +43,7 @@ _STACK = ("Traceback", 'File "', 'File \\"')
 _WORDS = (*_SPECIAL, *_STACK)
 _ANY_SPECIAL = re.compile("|".join(map(re.escape, _SPECIAL)))
 _ANY_STACK = re.compile("|".join(map(re.escape, _STACK)))
-_COLOUR = re.compile(r"\[(?:\d{1,3}(?:;\d{1,3})*)?m")
+_COLOUR = re.compile(r"\[\d{1,3}(?:;\d{1,3})*m|\[m(?=[ (\[]|$)")
 _SECOND_HEADER = re.compile(r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d ")
 _HEADER_WITHIN = 240
 _LONGEST = 16_000
