@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from k3triage.diagnose.findings import ERROR_LINE, UNHANDLED
 from k3triage.model.report import Report
 from k3triage.rulecheck import triage_text
 from k3triage.rules import load_pack
@@ -23,7 +24,7 @@ from k3triage.rules import load_pack
 sys.path.insert(0, str(Path(__file__).parent))
 from coverage_tables import TABLES, Row
 
-UNKNOWN = ("unknown.error_line", "unknown.unhandled_exception")
+UNKNOWN = (ERROR_LINE, UNHANDLED)
 
 
 @dataclass

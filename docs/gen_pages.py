@@ -74,14 +74,9 @@ def fenced(text: str, language: str, indent: str = "") -> str:
     return "\n".join(indent + line for line in lines)
 
 
-def folder_of(cause: Cause) -> str:
-    """Folder of the site in which a cause has its page."""
-    return str(cause.layer)
-
-
 def page_name(cause: Cause) -> str:
     """A cause's page, from the root of the site."""
-    return f"causes/{folder_of(cause)}/{cause.id}.md"
+    return f"causes/{cause.layer}/{cause.id}.md"
 
 
 def cause_page(cause: Cause) -> str:
@@ -129,14 +124,8 @@ def cause_page(cause: Cause) -> str:
     out += ["## Found by", "", "| role | words | pattern | only if |", "| --- | --- | --- | --- |"]
     for row in cause.signature:
         words = row.anchor or f"{row.fact} = {row.equals}"
-        terms = [
-            f"{name}: {', '.join(getattr(row, name))}"
-            for name in ("levels", "phases", "needs", "unless")
-            if getattr(row, name)
-        ]
-        terms += [
-            f"{name} {getattr(row, name)}" for name in ("since", "until", "frames", "header") if getattr(row, name)
-        ]
+        terms = [f"{name}: {', '.join(getattr(row, name))}" for name in _LISTS if getattr(row, name)]
+        terms += [f"{name} {getattr(row, name)}" for name in _SINGLE if getattr(row, name)]
         out.append(f"| {row.role} | {cell(words)} | {cell(row.pattern)} | {cell('; '.join(terms))} |")
     sources = dict.fromkeys([*cause.sources, *(step.source for step in cause.step)])
     out += ["", "## Sources", "", *(f"- <{source}>" for source in sources), ""]

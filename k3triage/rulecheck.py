@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from k3triage.diagnose import diagnose
+from k3triage.diagnose.findings import ERROR_LINE, UNHANDLED
 from k3triage.errors import RulePackError
 from k3triage.model.conditions import FACTS, check_condition, is_fact_name
 from k3triage.model.enums import Phase
@@ -49,6 +50,12 @@ def triage_text(text: str, pack: Pack) -> "Report":
         lines.append(RawLine(offset, number, data))
         offset += len(data) + 1
     return diagnose([parse_lines("example", text.encode()[:65536], lines)], pack)
+
+
+def taken_by(line: str, pack: Pack) -> str | None:
+    """Cause that a line alone is diagnosed with; None where no rule knows it."""
+    verdict = triage_text(line, pack).verdict
+    return verdict.cause if verdict is not None and verdict.cause not in (ERROR_LINE, UNHANDLED) else None
 
 
 def check_pack(pack: Pack, files: Sequence[Path] | None = None) -> Iterator[Problem]:

@@ -79,18 +79,18 @@ def _schema(options: argparse.Namespace) -> int:
 
 def _new(options: argparse.Namespace) -> int:
     from k3triage.cli.draft import draft
-    from k3triage.rulecheck import triage_text
+    from k3triage.rulecheck import taken_by
     from k3triage.rules import load_pack
 
     rule = draft(options.from_line, options.id)
     target = Path(options.output or f"{rule.id.split('.', 1)[1]}.toml")
     if target.exists():
         raise UsageError(f"{target} exists; choose another file with -o, or another --id")
-    known = triage_text(options.from_line, load_pack(())).verdict
+    known = taken_by(options.from_line, load_pack(()))
     write(rule.text, str(target))
     message(f"wrote {target}; fill in what `k3triage rules test {target}` names")
-    if known is not None and known.cause not in ("unknown.error_line", "unknown.unhandled_exception"):
-        message(f"note: {known.cause} takes this line now: a new rule needs a higher precedence")
+    if known is not None:
+        message(f"note: {known} takes this line now: a new rule needs a higher precedence")
     return 0
 
 

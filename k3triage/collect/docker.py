@@ -9,7 +9,7 @@ from k3triage.collect import environ
 from k3triage.collect.machine import Machine
 from k3triage.collect.scrub import argument_secrets, hide_arguments
 from k3triage.collect.steps import LARGE, SMALL, Gathered, Step, last_line, made, perform
-from k3triage.collect.target import VLLM, Target, launch_text, seconds
+from k3triage.collect.target import VLLM, Target, launch_text, part, seconds
 from k3triage.report.redact import LineRedactor
 
 _TAIL = "50000"
@@ -30,7 +30,7 @@ def find_container(machine: Machine, name: str, timeout: float, now: float, *, r
     if container is None:
         target.problem = found.reason or "docker inspect printed no container"
         return target
-    config, state = _part(container, "Config"), _part(container, "State")
+    config, state = part(container, "Config"), part(container, "State")
     running = bool(state.get("Running"))
     variables = environ.assignments(map(str, config.get("Env") or []))
     command = [str(container.get("Path") or ""), *map(str, container.get("Args") or [])]
@@ -55,7 +55,7 @@ def find_container(machine: Machine, name: str, timeout: float, now: float, *, r
 def _launch(
     target: Target, container: Mapping[str, Any], image: Mapping[str, Any], command: Sequence[str], redact: bool
 ) -> Gathered:
-    config, state, host = _part(container, "Config"), _part(container, "State"), _part(container, "HostConfig")
+    config, state, host = part(container, "Config"), part(container, "State"), part(container, "HostConfig")
     rows = [
         ("container", str(container.get("Name") or "").lstrip("/")),
         ("image", config.get("Image")),
@@ -153,7 +153,7 @@ def candidates(machine: Machine, timeout: float) -> tuple[list[str], str | None]
     output = machine.run(("docker", "inspect", "--type", "container", *ids), timeout=timeout, limit=LARGE)
     found: list[tuple[bool, float, str]] = []
     for container in _all(output.data):
-        config, state = _part(container, "Config"), _part(container, "State")
+        config, state = part(container, "Config"), part(container, "State")
         words = [config.get("Image"), container.get("Name"), container.get("Path"), *(container.get("Args") or [])]
         if not any(VLLM.search(str(word)) for word in words):
             continue
@@ -188,8 +188,3 @@ def _all(data: bytes | None) -> list[dict[str, Any]]:
 
 def _first(data: bytes | None) -> dict[str, Any] | None:
     return next(iter(_all(data)), None)
-
-
-def _part(value: Mapping[str, Any], name: str) -> dict[str, Any]:
-    part = value.get(name)
-    return part if isinstance(part, dict) else {}

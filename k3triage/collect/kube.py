@@ -8,7 +8,7 @@ from k3triage.collect import environ
 from k3triage.collect.machine import Machine
 from k3triage.collect.scrub import argument_secrets, hide_arguments
 from k3triage.collect.steps import LARGE, Gathered, Step, absent, last_line, made, perform
-from k3triage.collect.target import VLLM, Target, launch_text, seconds
+from k3triage.collect.target import VLLM, Target, launch_text, part, seconds
 from k3triage.report.redact import LineRedactor
 
 _TAIL = "50000"
@@ -29,7 +29,7 @@ def find_pod(machine: Machine, name: str, timeout: float, *, redact: bool = True
     if value is None:
         target.problem = found.reason or "kubectl printed no pod"
         return target
-    spec, status = _part(value, "spec"), _part(value, "status")
+    spec, status = part(value, "spec"), part(value, "status")
     containers = [item for item in [*_list(spec, "initContainers"), *_list(spec, "containers")] if item.get("name")]
     states = {
         str(item.get("name")): item
@@ -48,7 +48,7 @@ def find_pod(machine: Machine, name: str, timeout: float, *, redact: bool = True
     if main is not None:
         state = states.get(str(main.get("name")), {})
         target.gathered.append(_launch(target, main, state, node, redact))
-        if "running" in _part(state, "state"):
+        if "running" in part(state, "state"):
             target.steps += _inside(target, scope, pod, str(main["name"]))
         else:
             why = f"the container {main['name']} is not running, so no command can be run in it"
@@ -149,7 +149,7 @@ def candidates(machine: Machine, timeout: float) -> tuple[list[str], str | None]
         return [], output.problem or last_line(output) or "kubectl failed"
     found: list[tuple[bool, float, str]] = []
     for pod in _list(_object(output.data) or {}, "items"):
-        spec, status, meta = _part(pod, "spec"), _part(pod, "status"), _part(pod, "metadata")
+        spec, status, meta = part(pod, "spec"), part(pod, "status"), part(pod, "metadata")
         if not any(VLLM.search(f"{item.get('image')} {_command(item)}") for item in _list(spec, "containers")):
             continue
         name = f"{meta.get('namespace')}/{meta.get('name')}"
@@ -160,10 +160,10 @@ def candidates(machine: Machine, timeout: float) -> tuple[list[str], str | None]
 
 def _troubled(status: Mapping[str, Any]) -> bool:
     for item in _list(status, "containerStatuses"):
-        now = _part(item, "state")
-        if item.get("restartCount") or _part(now, "waiting").get("reason") in _WAITING:
+        now = part(item, "state")
+        if item.get("restartCount") or part(now, "waiting").get("reason") in _WAITING:
             return True
-        if _part(now, "terminated").get("exitCode"):
+        if part(now, "terminated").get("exitCode"):
             return True
     return status.get("phase") == "Failed"
 
@@ -190,11 +190,6 @@ def _object(data: bytes | None) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def _part(value: Mapping[str, Any], name: str) -> dict[str, Any]:
-    part = value.get(name)
-    return part if isinstance(part, dict) else {}
 
 
 def _list(value: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

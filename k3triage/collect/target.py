@@ -2,10 +2,10 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from k3triage.collect.steps import Gathered, Step
 from k3triage.model.lazy import lazy
@@ -52,6 +52,12 @@ def launch_text(rows: Sequence[tuple[str, object]], command: Sequence[str]) -> s
     """The launch as `name: value` lines, the command last as one would type it."""
     lines = [f"{name}: {value}\n" for name, value in rows if value not in (None, "", [])]
     return "".join(lines) + f"command: {shlex.join(command)}\n"
+
+
+def part(value: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """An object within a tool's JSON; empty where it is absent or something else."""
+    inner = value.get(name)
+    return inner if isinstance(inner, dict) else {}
 
 
 def seconds(stamp: object) -> float | None:

@@ -19,7 +19,6 @@ OFF_BY_DEFAULT = "off_by_default"
 OFF_BY_FEATURE = "off_by_feature"
 OFF_ON_PURPOSE = "off_on_purpose"
 
-_HYBRIDS_ON = (0, 28)
 _FLAG = "enable_prefix_caching"
 _RADIX_ARGS = "server_args=ServerArgs("
 _VERSION = lazy(r"(?:LLM engine \(v|API server version v?|\bversion v?)(\d+\.\d+[\w.+]*)")
@@ -101,7 +100,7 @@ def find_setting(number: int, parsed: ParsedInput, timeline: Timeline, counted: 
         # Without the engine's word the default is sure only where it does not hang on what the model is.
         if default.models == "hybrid":
             on, setting.by, setting.at = default.on, "version", stated.hybrid_at or stated.flags_at
-        elif _version_key(stated, facts) >= _HYBRIDS_ON:
+        elif _same_for_hybrids(default, stated, facts):
             on, setting.by, setting.at = default.on, "version", stated.flags_at
     if on is None:
         return setting
@@ -223,6 +222,12 @@ def _default(stated: _Stated, facts: Facts, hybrid: bool) -> Default | None:
             continue
         return rule
     return None
+
+
+def _same_for_hybrids(default: Default, stated: _Stated, facts: Facts) -> bool:
+    """Whether the version's rule for hybrid models comes to the same as the one for all others."""
+    rule = _default(stated, facts, hybrid=True)
+    return rule is not None and rule.models == "hybrid" and rule.on == default.on
 
 
 def _not_for_it(config: Mapping[str, Any], stated: _Stated) -> bool:

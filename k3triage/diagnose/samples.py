@@ -1,6 +1,5 @@
 """What the server counted: its periodic statistics lines and `/metrics` texts, an engine at a time."""
 
-from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -180,10 +179,3 @@ def _metric(metrics: dict[str, Metrics], number: int, index: int, line: Line) ->
         series.labels, series.labels_at = labels, reading
     else:
         series.readings.setdefault(name, []).append(reading)
-
-
-def samples_of(counted: Sequence[Counted]) -> Iterator[Sample]:
-    """Every statistics line of all inputs."""
-    for item in counted:
-        for engine in item.engines:
-            yield from engine.samples

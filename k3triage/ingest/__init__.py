@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from k3triage.ingest.documents import explode
     from k3triage.ingest.inputs import Input, expand
-    from k3triage.ingest.sources import InputError, Source
+    from k3triage.ingest.sources import Source
     from k3triage.ingest.unwrap import Unwrapper
 
-__all__ = ["Input", "InputError", "Source", "Unwrapper", "expand", "explode"]
+__all__ = ["Input", "Source", "Unwrapper", "expand", "explode"]
 
 _HOMES = {
     "Input": "inputs",
-    "InputError": "sources",
     "Source": "sources",
     "Unwrapper": "unwrap",
     "expand": "inputs",

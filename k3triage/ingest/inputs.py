@@ -7,7 +7,7 @@ from pathlib import Path
 
 from k3triage.ingest.archives import ArchiveError, is_archive, members
 from k3triage.ingest.names import may_be_log
-from k3triage.ingest.sources import InputError, Source, reason
+from k3triage.ingest.sources import Source, reason
 from k3triage.model.shapes import dataclass
 
 _MAX_FILES = 10_000
@@ -22,16 +22,16 @@ class Input:
 
     name: str
     path: Path | None = None
-    error: InputError | None = None
+    error: str | None = None
     read: Callable[[], Iterator[bytes]] | None = None
     size: int = 0
 
     def open(self) -> Source:
         """The input as a source; one that cannot be opened has no blocks and its `error` set."""
         if self.read is not None:
-            return Source(self.name, self.read(), size_hint=self.size, error=str(self.error) if self.error else None)
+            return Source(self.name, self.read(), size_hint=self.size, error=self.error)
         if self.error is not None:
-            return Source(self.name, iter(()), error=str(self.error))
+            return Source(self.name, iter(()), error=self.error)
         if self.path is None:
             return Source.of_stdin()
         return Source.of_path(self.path, self.name)
@@ -112,7 +112,7 @@ def _files(path: Path, name: str) -> list[Input]:
     return [
         Input(
             f"{name}/{member.name}" if member.name else name,
-            error=InputError(name, member.error) if member.error else None,
+            error=member.error,
             read=member.read,
             size=member.size,
         )
@@ -129,4 +129,4 @@ def _file(path: Path, name: str) -> Input:
 
 
 def _failed(name: str, message: str, path: Path | None = None) -> Input:
-    return Input(name, path, InputError(name, message))
+    return Input(name, path, message)

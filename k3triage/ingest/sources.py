@@ -20,14 +20,6 @@ _PATIENCE = 0.2
 """Seconds that the head of a pipe waits for more: a live log must not be held up, a finished one should fill it."""
 
 
-class InputError(Exception):
-    """An input that cannot be read at all. name: as the user gave it. The message is one sentence."""
-
-    def __init__(self, name: str, message: str) -> None:
-        super().__init__(message)
-        self.name = name
-
-
 class Source:
     """One input as a stream of UTF-8 bytes.
 

@@ -48,7 +48,6 @@ _WORDS: dict[str, tuple[str, str]] = {
         "障害の余波しか見えません。原因はこの入力の外にあります",
     ),
     "guess": ("best guess: {}", "推定: {}"),
-    "seen": ("first echo", "最初の余波"),
     "unread": ("Could not read {}: {}", "読み込めませんでした {}: {}"),
     "road": ("Road back: {}", "復旧方針: {}"),
     "repair_in_place": ("repair in place", "現在の環境のまま直す"),

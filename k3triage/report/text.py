@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from k3triage.model.checks import State
 from k3triage.model.enums import Confidence, Decision, Outcome, Role, Status
-from k3triage.model.report import Anomaly, ContextLine, FindingRef, Report, TimelineRow, Verdict
+from k3triage.model.report import ContextLine, FindingRef, Report, TimelineRow, Verdict
 from k3triage.report.clean import clean, clean_lines, columns, cut_middle, fold, listing, number, wrap
 from k3triage.report.i18n import Lang, word
 
@@ -90,7 +90,7 @@ class _Page:
             self.lines.append("    " + cut_middle(details, self.width - 4))
         gutter = max(len(str(number)) for number in (first.line, *(near.line for near in first.context))) + 2
         room = self.width - gutter - 3
-        self.neighbours(first, gutter, [line for line in first.context if line.line < first.line])
+        self.neighbours(gutter, [line for line in first.context if line.line < first.line])
         text = clean(first.text).strip()
         rows: list[str] = []
         for spare in range(0, _ROWS * room // 2, 8):  # rows that end at a blank hold less than their width
@@ -102,9 +102,9 @@ class _Page:
             f"{self.paint(marked if number == 0 else ' ' * gutter, 'bad')} | {row}".rstrip()
             for number, row in enumerate(rows)
         ]
-        self.neighbours(first, gutter, [line for line in first.context if line.line > first.line])
+        self.neighbours(gutter, [line for line in first.context if line.line > first.line])
 
-    def neighbours(self, first: Anomaly, gutter: int, lines: list[ContextLine]) -> None:
+    def neighbours(self, gutter: int, lines: list[ContextLine]) -> None:
         for line in lines:
             text = cut_middle(clean(line.text).strip(), self.width - gutter - 3)
             self.lines.append(self.paint(f"{line.line:>{gutter}} | {text}".rstrip(), "dim"))

@@ -73,7 +73,7 @@ def match(lines: Sequence[Line], pack: Pack) -> Matches:
         for number in _occurrences(joined, anchor, starts):
             own, text = texts[number]
             for signature in (pack.signatures[place] for place in places):
-                hit = _try(signature, own, text, lines[groups[number][0]])
+                hit = _try(signature, own, lines[groups[number][0]])
                 if hit is not None:
                     for index in groups[number]:
                         found.hits.setdefault(index, []).append(hit)
@@ -109,7 +109,7 @@ def _occurrences(joined: str, anchor: str, starts: list[int]) -> Iterator[int]:
         position = joined.find(anchor, starts[number + 1])
 
 
-def _try(signature: Signature, own: str, text: str, line: Line) -> Hit | None:
+def _try(signature: Signature, own: str, line: Line) -> Hit | None:
     if signature.pattern is None and signature.anchor not in own:
         # The anchor stands in the logger's header ("NCCL WARN"): the whole message is the match.
         return Hit(signature, len(signature.anchor), {}) if _header_fits(signature, line) else None

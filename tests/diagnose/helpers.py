@@ -10,8 +10,6 @@ from k3triage.pipeline import parse, read
 from k3triage.rules import load_pack
 from k3triage.rules.match import match
 
-V0 = "v0"
-
 
 def version(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".")[:3])

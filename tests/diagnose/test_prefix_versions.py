@@ -36,7 +36,7 @@ class Row:
         return [*lines, engine(self.release, self.on), *READY, *stats(self.release, list(self.rates))]
 
     def line(self) -> int | None:
-        """Line that must be reported: see the labels of the corpus."""
+        """Line that must be reported: the one that states the setting, else the first that shows the rate."""
         if self.cause is None:
             return None
         lines = self.lines()

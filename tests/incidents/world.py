@@ -4,8 +4,6 @@ import random
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-MINUTE = 60.0
-
 
 @dataclass
 class Node:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from k3triage.ingest.draft import Entry
+from k3triage.ingest.envelopes.fields import word
 from k3triage.ingest.times import any_time
 
 FRAME = 8
@@ -24,8 +25,8 @@ def json_file(item: dict[str, Any]) -> list[Entry] | None:
             log,
             "log",
             any_time(item.get("time")),
-            _text(item.get("stream")),
-            container=_text(tag),
+            word(item.get("stream")),
+            container=word(tag),
             partial=not log.endswith("\n"),
         )
     ]
@@ -37,7 +38,7 @@ def fluentd_driver(item: dict[str, Any]) -> list[Entry] | None:
     if not isinstance(log, str) or "container_id" not in item or "source" not in item:
         return None
     partial = item.get("partial_message") == "true" and item.get("partial_last") != "true"
-    name = _text(item.get("container_name"))
+    name = word(item.get("container_name"))
     when = any_time(item.get("time") or item.get("@timestamp") or item.get("date"))
     return [
         Entry(
@@ -45,7 +46,7 @@ def fluentd_driver(item: dict[str, Any]) -> list[Entry] | None:
             log,
             "log",
             when,
-            _text(item["source"]),
+            word(item["source"]),
             container=name.lstrip("/") if name else None,
             partial=partial,
         )
@@ -63,9 +64,9 @@ def splunk(item: dict[str, Any]) -> list[Entry] | None:
             event["line"],
             "line",
             any_time(item.get("time")),
-            _text(event.get("source")),
-            node=_text(item.get("host")),
-            container=_text(event.get("tag")),
+            word(event.get("source")),
+            node=word(item.get("host")),
+            container=word(event.get("tag")),
         )
     ]
 
@@ -80,7 +81,7 @@ def gelf(item: dict[str, Any]) -> list[Entry] | None:
     container = item.get("_container_name") or item.get("container_name")
     return [
         Entry(
-            "gelf", text, key, any_time(item.get("timestamp")), node=_text(item.get("host")), container=_text(container)
+            "gelf", text, key, any_time(item.get("timestamp")), node=word(item.get("host")), container=word(container)
         )
     ]
 
@@ -93,7 +94,3 @@ def frame(data: bytes) -> tuple[str, int] | None:
     if len(data) < 4 or data[0] not in (1, 2) or data[1:4] != b"\0\0\0":
         return None
     return ("stdout" if data[0] == 1 else "stderr"), min(len(data), FRAME)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
