@@ -62,6 +62,7 @@ def choose(
         # The kernel speaks of every process of the host; only what it says of the hardware concerns us in any case.
         pool = [f for f in findings if f.recovered and f.tier == TIERS["root"] and f.phase is Phase.SERVING]
         pool = [f for f in pool if f.line.header.kind != "kernel" or f.layer == "hardware"]
+        pool = [f for f in pool if f.block is not None or f.line.header.level in ("ERROR", "CRITICAL")]
     advisory = next((f for f in sorted(findings, key=lambda f: (f.input, f.index)) if f.role == "advisory"), None)
     pool = related(pool, cast)
     if not pool:
@@ -77,6 +78,9 @@ def _last_failed(results: Sequence[AttemptResult], timelines: Sequence[Timeline]
     for result in results:
         if result.outcome is Outcome.FAILED:
             last[result.input] = result
+        elif result.attempt.ready is not None and result.input in last and not last[result.input].attempt.starts:
+            # What was printed before the first sign of a server did not keep it from getting ready.
+            del last[result.input]
     return [
         result
         for result in last.values()
@@ -205,6 +209,8 @@ def _kind(finding: Finding) -> tuple[str, str]:
 
 def _settled(parsed: ParsedInput, timeline: Timeline, finding: Finding, progress: int) -> bool:
     then, now = finding.clock, timeline.clock_at(progress)
-    if then is not None and now is not None:
+    line = parsed.lines[progress]
+    timed = line.header.clock is not None or line.record.time is not None
+    if then is not None and now is not None and (timed or now > then):
         return now - then >= _SETTLED_SECONDS
-    return parsed.lines[progress].record.line - finding.end >= _SETTLED_LINES
+    return line.record.line - finding.end >= _SETTLED_LINES

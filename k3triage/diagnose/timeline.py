@@ -31,12 +31,14 @@ _LEAP_YEAR = datetime(2020, 1, 1, tzinfo=UTC)
 class Attempt:
     """One run of the server: indices into the input's lines, the end not included.
 
-    stop: first line of a stop on request. end_mark: first line of the server's own shutting down, on request or not.
+    starts: whether a line of it shows a server starting. stop: first line of a stop on request. end_mark: first line of
+    the server's own shutting down, on request or not.
     """
 
     start: int
     end: int = 0
     ready: int | None = None
+    starts: bool = False
     stop: int | None = None
     end_mark: int | None = None
     progress: list[int] = field(default_factory=list)
@@ -123,6 +125,7 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
                     attempts.append(Attempt(index))
                     seen, reached = set(), {}
                     marks.append((index, Phase.UNKNOWN))
+                attempts[-1].starts = True
                 seen.add(marker.id)
             elif marker.event == "join":
                 failures = bisect_right(troubles, index - 1)

@@ -17,6 +17,7 @@ _PID = lazy(r"\bpid[=: ]+'?(\d{1,10})|Killed? process (\d{1,10})|\[(\d{1,10})\]:
 # The kernel cuts names at 15 characters.
 _NAMES = r"(?:VLLM::|vllm|ray::|raylet|gcs_server|sglang)"
 _OURS = lazy(rf"(?:task|name)={_NAMES}|\({_NAMES}")
+_TASK = lazy(r"\btask=([^,\s]{1,64})")
 _CONTAINER = lazy(
     r"(?:docker|cri-containerd|crio|libpod)-([0-9a-f]{12,64})\.scope|/docker/([0-9a-f]{12,64})|/([0-9a-f]{64})\b"
 )
@@ -111,7 +112,8 @@ def _victim(finding: Finding) -> _Victim:
     group = str((told or {}).get("memcg") or "")
     match = _CONTAINER.search(group)
     container = next(part for part in match.groups() if part)[:_ID] if match else None
-    task = str((told or {}).get("task") or "")
+    named = _TASK.search(message)
+    task = str((told or {}).get("task") or (named.group(1) if named else ""))
     ours = _OURS.search(message) is not None
     return _Victim(pid, container, ours, bool(task) and not ours and _MAYBE_OURS.match(task) is None)
 

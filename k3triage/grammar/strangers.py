@@ -8,7 +8,7 @@ on which the logger goes on with the parameters.
 from collections.abc import Sequence
 
 from k3triage.model.lazy import lazy
-from k3triage.model.records import Header, Line
+from k3triage.model.records import NO_PROCESS, Header, Line
 
 _OPENS = lazy(r"(?:Received request|Generated response|Added request) .{0,200}?\b(?:prompt|output): ['\"]")
 _CLOSES = lazy(
@@ -24,8 +24,10 @@ def without_texts(lines: Sequence[Line]) -> list[Line]:
     at = 0
     while at < len(kept):
         end = _end(kept, at)
+        speaker = kept[at].record.process
         for number in range(at + 1, end + 1):
-            kept[number] = _blank(kept[number])
+            if kept[number].record.process in (speaker, NO_PROCESS):
+                kept[number] = _blank(kept[number])
         at = max(at, end) + 1
     return kept
 
@@ -43,7 +45,8 @@ def _end(lines: Sequence[Line], at: int) -> int:
         line = lines[number]
         if line.record.gap:
             return -1
-        if line.record.process != process:
+        # A line feed inside the text begins a line without the process's prefix.
+        if line.record.process not in (process, NO_PROCESS):
             continue
         if _OPENS.search(line.header.message):
             return -1
