@@ -117,11 +117,7 @@ class FindingBuilder:
         raised, hit, line = best
         if hit.signature.role == "root" and line is raised.line:
             line = self._deepest(block, raised).line
-        elif (
-            unknown is not None
-            and hit.signature.role != "root"
-            and not _is_lookup(unknown)
-        ):
+        elif unknown is not None and hit.signature.role != "root" and not _is_lookup(unknown):
             line = _statement(unknown)
             return self._make(self._index_of(line), line, None, block, role="generic")
         return self._make(self._index_of(line), line, hit, block)
