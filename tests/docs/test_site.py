@@ -54,6 +54,15 @@ def test_each_cause_has_a_page_with_its_texts(site: Path) -> None:
             assert text.replace("`", "") in words.replace("`", ""), (cause.id, text)
 
 
+def test_every_condition_of_a_signature_is_shown(hook: ModuleType) -> None:
+    names = ("levels", "phases", "needs", "unless", "since", "until", "frames", "raised_in", "header")
+    for cause in load_pack().causes():
+        page = unescape(hook.cause_page(cause))
+        for row in cause.signature:
+            for name in names:
+                assert not getattr(row, name) or re.search(rf"[>;] ?{name}:? ", page), (cause.id, name)
+
+
 def test_the_indexes_lead_to_all_pages(site: Path) -> None:
     for layer in (site / "causes").iterdir():
         if layer.is_dir():
