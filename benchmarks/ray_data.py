@@ -1,4 +1,4 @@
-"""Two workers of a local Ray cluster against one, on the same logs: `python benchmarks/ray_data.py --size 4GiB`.
+"""Two workers of a local Ray cluster against one, on the same logs: `python benchmarks/ray_data.py --size 8GiB`.
 
 Prints the ratio of the wall times (median of the rounds' own ratios) and whether both reports equal that of one
 process. The first call on each side only starts the workers and is not counted. Needs the extra `ray`.
@@ -33,10 +33,10 @@ def same(one: Any, other: Any) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--size", type=parse_size, default=4 << 30, help="of all logs together")
+    parser.add_argument("--size", type=parse_size, default=8 << 30, help="of all logs together")
     parser.add_argument("--kind", default="healthy", help="see make_logs.py")
     parser.add_argument("--files", type=int, default=4)
-    parser.add_argument("--slice", type=parse_size, default=256 << 20)
+    parser.add_argument("--slice", type=parse_size, default=1 << 30)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="where the logs are made; default: a temporary folder")
     options = parser.parse_args()

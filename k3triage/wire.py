@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from k3triage.errors import InputError, UsageError
+from k3triage.model.anchors import Anchor, Kind
 from k3triage.model.records import Process, Record
 from k3triage.pipeline import Scan
 from k3triage.rules import Pack
@@ -52,14 +53,23 @@ class _Head(BaseModel):
 _RECORDS: TypeAdapter[list[Record]] = TypeAdapter(list[Record])
 
 
-def rules_mark(pack: Pack) -> str:
+_Rules = tuple[str, tuple[tuple[bytes, Kind, bool], ...], tuple[bytes, ...]]
+
+
+def _rules(pack: Pack) -> _Rules:
     """What two packs must share for their partial scans to be merged."""
-    return _mark(pack.version, tuple((a.literal, a.kind, a.resets) for a in pack.anchors))
+    return pack.version, tuple((a.literal, a.kind, a.resets) for a in pack.anchors), tuple(pack.cover)
+
+
+@lru_cache(maxsize=4)
+def _mark(rules: _Rules) -> str:
+    return hashlib.sha256(repr(rules).encode()).hexdigest()
 
 
 @lru_cache(maxsize=8)
-def _mark(version: str, anchors: tuple[tuple[bytes, str, bool], ...]) -> str:
-    return hashlib.sha256(repr((version, anchors)).encode()).hexdigest()
+def _anchors(rules: _Rules, limits: Limits) -> AnchorSet:
+    """Costs milliseconds, and a cluster sends results by the hundred."""
+    return AnchorSet([Anchor(*row) for row in rules[1]], limits, rules[2])
 
 
 def to_bytes(scans: Sequence[Scan], pack: Pack) -> bytes:
@@ -83,7 +93,7 @@ def to_bytes(scans: Sequence[Scan], pack: Pack) -> bytes:
                 partial=dump(scan.partial, blob.append),
             )
         )
-    head = _Head(rules=rules_mark(pack), scans=heads).model_dump_json().encode()
+    head = _Head(rules=_mark(_rules(pack)), scans=heads).model_dump_json().encode()
     return b"".join((_MAGIC, _LENGTH.pack(len(head)), head, *blob))
 
 
@@ -119,15 +129,12 @@ def _from_bytes(data: bytes, pack: Pack) -> list[Scan]:
     blob = _Blob(data, len(_MAGIC))
     (length,) = _LENGTH.unpack(blob.take(_LENGTH.size))
     found = _Head.model_validate_json(blob.take(length))
-    if found.rules != rules_mark(pack):
+    if found.rules != _mark(_rules(pack)):
         raise UsageError("the partial result was made with other rules; use one version and the same rule folders")
-    anchors = pack.anchors
-    sets: dict[Limits, AnchorSet] = {}
+    rules = _rules(pack)
 
     def anchors_for(limits: Limits) -> AnchorSet:
-        if limits not in sets:
-            sets[limits] = AnchorSet(anchors, limits)
-        return sets[limits]
+        return _anchors(rules, limits)
 
     scans = []
     for item in found.scans:
