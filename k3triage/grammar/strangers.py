@@ -26,7 +26,8 @@ def without_texts(lines: Sequence[Line]) -> list[Line]:
         end = _end(kept, at)
         speaker = kept[at].record.process
         for number in range(at + 1, end + 1):
-            if kept[number].record.process in (speaker, NO_PROCESS):
+            # A speaker without a prefix cannot be told from the processes that its text quotes.
+            if speaker == NO_PROCESS or kept[number].record.process in (speaker, NO_PROCESS):
                 kept[number] = _blank(kept[number])
         at = max(at, end) + 1
     return kept
