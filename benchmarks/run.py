@@ -1,194 +1,226 @@
-"""Compares the scan with other tools on the same file: `python benchmarks/run.py --size 1GiB`.
+"""All benchmarks with one command: `python benchmarks/run.py`; add `--readme` to write the table into README.md.
 
-Each round runs every contender once, in turn, so that a busy machine slows all of them; times are medians over the
-rounds and ratios are medians of the rounds' own ratios. Writes results.json and results.md.
+Whole processes from start to exit, files in the page cache. Each round runs every contender once, in turn, so that a
+busy machine slows all of them; times are medians over the rounds, ratios are medians of the rounds' own ratios. Writes
+results.json and results.md, and the plots as SVG. `--scale 0.05` makes everything small. Peers: cat and wc as the
+limit, ripgrep and GNU grep with fixed literals (yardstick_literals.txt), a Python loop with one regular expression;
+Drain3 for events (extra `bench`, see events.py).
 """
 
 import argparse
+import importlib.util
 import json
-import os
-import platform
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
-from make_logs import parse_size
+from make_logs import FLOODS
+from measure import HERE, Row, compare, k3triage, machine, measure
+from plot import loglog
+from tables import markdown
 
-HERE = Path(__file__).resolve().parent
 LITERALS = HERE / "yardstick_literals.txt"
 # The line loop reads only a log of this size of the same kind; its time is scaled up.
 LOOP_BYTES = 32 << 20
 RIPGREP = "ripgrep -c -F, 1 thread"
+CAT = "cat > /dev/null"
+OURS = "k3triage FILE"
+GIB = 1 << 30
+SUITES = ("healthy", "docker", "dense", "floods", "engines", "memory", "start", "sizes", "events")
 
 
-def contenders(path: Path, small: Path) -> dict[str, tuple[list[str], float]]:
-    """Name to (command, by what its time is multiplied)."""
-    size = path.stat().st_size
-    scan = [sys.executable, str(HERE / "scan_file.py"), str(path)]
-    table: dict[str, tuple[list[str], float]] = {}
-    if rg := shutil.which("rg"):
-        table[RIPGREP] = ([rg, "-a", "-c", "-F", "-j1", "-f", str(LITERALS), str(path)], 1)
-    if grep := shutil.which("grep"):
-        table["grep -c -F"] = (["env", "LC_ALL=C", grep, "-a", "-c", "-F", "-f", str(LITERALS), str(path)], 1)
-    table["cat"] = (["cat", str(path)], 1)
-    table["k3triage scan, 1 thread"] = ([*scan, "--jobs", "1"], 1)
-    table["k3triage scan, 2 threads"] = ([*scan, "--jobs", "2"], 1)
-    table["k3triage scan, as a pipe"] = ([*scan, "--jobs", "2", "--piped"], 1)
-    table["k3triage scan, plain Python"] = ([*scan, "--engine", "re"], 1)
-    table["k3triage scan, rule pack, 2 threads"] = ([*scan, "--jobs", "2", "--pack"], 1)
-    if (HERE.parent / "k3triage" / "cli" / "main.py").exists():
-        table["k3triage FILE"] = ([sys.executable, "-m", "k3triage", "--exit-zero", str(path)], 1)
-    table["Python re, line by line"] = (
-        [sys.executable, str(HERE / "line_loop.py"), str(small)],
-        size / small.stat().st_size,
-    )
-    return table
-
-
-def starts(tiny: Path) -> dict[str, list[str]]:
-    """Commands whose time is all start-up."""
-    table = {
-        "python -c pass": [sys.executable, "-c", "pass"],
-        "k3triage scan, small log": [sys.executable, str(HERE / "scan_file.py"), str(tiny)],
-    }
-    if (HERE.parent / "k3triage" / "cli" / "main.py").exists():
-        table["k3triage small log"] = [sys.executable, "-m", "k3triage", "--exit-zero", str(tiny)]
-    return table
-
-
-def measure(command: list[str]) -> dict[str, float]:
-    """Wall time, processor time (s) and peak memory (MB) of one run."""
-    start = time.perf_counter()
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
-    # grep stops at the first match where its output goes to /dev/null, so that is for `cat` alone.
-    with (
-        tempfile.TemporaryFile() as output,
-        subprocess.Popen(
-            command,
-            stdout=subprocess.DEVNULL if command[0] == "cat" else output,
-            stderr=subprocess.PIPE,
-            env=environment,
-            cwd=HERE.parent,
-        ) as process,
-    ):
-        message = process.stderr.read() if process.stderr else b""
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - start
-        process.returncode = os.waitstatus_to_exitcode(status)
-    # grep and ripgrep exit with 1 where nothing matched.
-    if process.returncode not in (0, 1):
-        raise RuntimeError(f"{command} failed: {message.decode(errors='replace')[-500:]}")
-    return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "peak_mb": usage.ru_maxrss / 1024}
-
-
-def compare(commands: dict[str, tuple[list[str], float]], rounds: int, base: str) -> dict[str, dict[str, float]]:
-    """Medians per contender; `ratio` and `cpu_ratio` are against `base` in the same round."""
-    runs: dict[str, list[dict[str, float]]] = {name: [] for name in commands}
-    for command, _ in commands.values():
-        measure(command)
-    for _ in range(rounds):
-        for name, (command, factor) in commands.items():
-            run = measure(command)
-            runs[name].append({"wall": run["wall"] * factor, "cpu": run["cpu"] * factor, "peak_mb": run["peak_mb"]})
-    result = {}
-    for name, own in runs.items():
-        row = {key: statistics.median(run[key] for run in own) for key in ("wall", "cpu", "peak_mb")}
-        if base in runs:
-            pairs = list(zip(own, runs[base], strict=True))
-            row["ratio"] = statistics.median(a["wall"] / b["wall"] for a, b in pairs)
-            row["cpu_ratio"] = statistics.median(a["cpu"] / b["cpu"] for a, b in pairs)
-        result[name] = row
-    return result
-
-
-def make(kind: str, size: int, path: Path) -> None:
+def make(kind: str, size: int, path: Path) -> Path:
     """Write a log. In a process of its own: what this one holds would count as its children's peak memory."""
     subprocess.run([sys.executable, str(HERE / "make_logs.py"), kind, str(size), str(path)], check=True)
+    return path
 
 
-def machine() -> dict[str, Any]:
-    """Facts without which the figures mean nothing."""
-    model = platform.processor()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [
-            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
-        ]
-        model = names[0] if names else model
-    version = ""
-    if rg := shutil.which("rg"):
-        version = subprocess.run([rg, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
-    return {
-        "cpu": model,
-        "cores": os.cpu_count(),
-        "load_before": os.getloadavg()[0],
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "ripgrep": version,
-    }
+def ripgrep(path: Path) -> list[str]:
+    return ["rg", "-a", "-c", "-F", "-j1", "-f", str(LITERALS), str(path)]
 
 
-def table_head(*names: str) -> list[str]:
-    return ["| " + " | ".join(names) + " |", "| " + " | ".join("---" for _ in names) + " |"]
+def peers(path: Path, small: Path) -> tuple[dict[str, list[str]], dict[str, float]]:
+    """Commands by name, and by what the times of some are multiplied."""
+    commands = {RIPGREP: ripgrep(path)} if shutil.which("rg") else {}
+    commands[CAT] = ["cat", str(path)]
+    commands["wc -l"] = ["wc", "-l", str(path)]
+    commands["GNU grep -c -F"] = ["env", "LC_ALL=C", "grep", "-a", "-c", "-F", "-f", str(LITERALS), str(path)]
+    loop = "Python re, line by line"
+    commands[loop] = [sys.executable, str(HERE / "line_loop.py"), str(small)]
+    return commands, {loop: path.stat().st_size / small.stat().st_size}
 
 
-def markdown(report: dict[str, Any]) -> str:
-    """The report as Markdown."""
-    facts = report["machine"]
-    out = [
-        "# Benchmark of the scan",
-        "",
-        f"{facts['cpu']}, {facts['cores']} cores, {facts['system']}, Python {facts['python']}, {facts['ripgrep']}, "
-        f"load {facts['load_before']:.1f} before the runs. Files are in the page cache; {report['rounds']} rounds.",
-        "Medians. Ratios are against ripgrep with the same literals in the same round; `cpu` adds up all threads.",
-    ]
-    for kind, rows in report["logs"].items():
-        out += ["", f"## {kind}, {rows['bytes'] / (1 << 20):.0f} MiB", ""]
-        out += table_head("contender", "wall s", "GB/s", "ratio", "cpu s", "cpu ratio", "peak MB")
-        for name, row in rows["contenders"].items():
-            speed = rows["bytes"] / row["wall"] / 1e9
-            ratio, cpu_ratio = row.get("ratio", float("nan")), row.get("cpu_ratio", float("nan"))
-            out.append(
-                f"| {name} | {row['wall']:.2f} | {speed:.2f} | {ratio:.2f} | {row['cpu']:.2f} | {cpu_ratio:.2f} "
-                f"| {row['peak_mb']:.0f} |"
+class Bench:
+    """The suites; each adds its figures to `report`."""
+
+    def __init__(self, folder: Path, rounds: int, scale: float) -> None:
+        self.folder = folder
+        self.rounds = rounds
+        self.scale = scale
+        self.report: dict[str, Any] = {"machine": machine(), "rounds": rounds, "scale": scale, "logs": {}}
+
+    def _log(self, kind: str, size: int) -> Path:
+        return make(kind, max(int(size * self.scale), 1 << 20), self.folder / f"{kind}.log")
+
+    def _compare(self, kind: str, size: int) -> None:
+        path = self._log(kind, size)
+        small = make(kind, min(LOOP_BYTES, path.stat().st_size), self.folder / "small.log")
+        commands, factors = peers(path, small)
+        commands[OURS] = k3triage(str(path))
+        commands["k3triage --jobs 1 FILE"] = k3triage("--jobs", "1", str(path))
+        rows = compare(commands, self.rounds, RIPGREP, factors)
+        against_cat = rows[OURS]["wall"] / rows[CAT]["wall"]
+        self.report["logs"][kind] = {"bytes": path.stat().st_size, "contenders": rows, "times_cat": against_cat}
+        path.unlink()
+
+    def healthy(self) -> None:
+        """A server that crashes in its last lines."""
+        self._compare("healthy", 4 * GIB)
+
+    def docker(self) -> None:
+        """The same as json-file lines."""
+        self._compare("docker", 2 * GIB)
+
+    def dense(self) -> None:
+        """Failing requests: five of six lines are candidates."""
+        self._compare("dense", GIB)
+
+    def floods(self) -> None:
+        """The verdict of each flooded log, and how long it takes."""
+        rows = {}
+        for kind in FLOODS:
+            path = self._log(kind, 64 << 20)
+            done = subprocess.run(
+                k3triage("--format", "json", "--exit-zero", str(path)), capture_output=True, check=True
             )
-    out += ["", "## Start-up", "", *table_head("command", "wall ms", "cpu ms", "times `python -c pass`", "peak MB")]
-    for name, row in report["start"].items():
-        wall, cpu = row["wall"] * 1000, row["cpu"] * 1000
-        out.append(f"| {name} | {wall:.0f} | {cpu:.0f} | {row['ratio']:.1f} | {row['peak_mb']:.0f} |")
-    return "\n".join(out) + "\n"
+            verdict = json.loads(done.stdout)["verdict"] or {"cause": "none", "first_anomaly": {"line": 0}}
+            run = measure(k3triage(str(path)))
+            rows[kind] = {**run, "cause": verdict["cause"], "line": verdict["first_anomaly"]["line"]}
+            path.unlink()
+        self.report["floods"] = rows
+
+    def engines(self) -> None:
+        """Both engines."""
+        path = self._log("healthy", GIB)
+        commands = {RIPGREP: ripgrep(path)}
+        for name in ("hyperscan", "re"):
+            commands[f"--engine {name}"] = k3triage("--engine", name, str(path))
+        self.report["engines"] = compare(commands, self.rounds, RIPGREP, {})
+        path.unlink()
+
+    def memory(self) -> None:
+        """Peak memory by size, and with one line of 1 GiB."""
+        rows: dict[str, Row] = {}
+        part = self._log("healthy", GIB)
+        whole = self.folder / "whole.log"
+        written = 0
+        with whole.open("wb") as file:
+            for parts in (1, 4, 16):
+                while written < parts:
+                    with part.open("rb") as source:
+                        shutil.copyfileobj(source, file, 1 << 20)
+                    written += 1
+                file.flush()
+                rows[f"{parts} GiB"] = measure(k3triage(str(whole)))
+        with whole.open("wb") as file:
+            file.write(b"INFO start\n")
+            block = b"x" * (1 << 20)
+            for _ in range(max(1, int(1024 * self.scale))):
+                file.write(block)
+            file.write(b"\nRuntimeError: CUDA error: device-side assert triggered\n")
+        rows["one line of 1 GiB"] = measure(k3triage(str(whole)))
+        whole.unlink()
+        part.unlink()
+        self.report["memory"] = rows
+
+    def start(self) -> None:
+        """Commands whose time is all start-up."""
+        tiny = make("healthy", 2 << 10, self.folder / "tiny.log")
+        commands = {
+            "python -c pass": [sys.executable, "-c", "pass"],
+            "k3triage --help": k3triage("--help"),
+            "k3triage, log of 2 KB": k3triage(str(tiny)),
+            "k3triage --format json, log of 2 KB": k3triage("--format", "json", str(tiny)),
+        }
+        self.report["start"] = compare(commands, max(self.rounds, 15), "python -c pass", {})
+
+    def sizes(self) -> None:
+        """Wall time over size, for the plots."""
+        series: dict[str, dict[str, list[tuple[float, float]]]] = {}
+        for kind in ("healthy", "docker", "dense"):
+            own: dict[str, list[tuple[float, float]]] = {}
+            for mib in (1, 4, 16, 64, 256, 1024):
+                path = self._log(kind, mib << 20)
+                commands = {"cat": ["cat", str(path)], "ripgrep": ripgrep(path), "k3triage": k3triage(str(path))}
+                for name, command in commands.items():
+                    measure(command)
+                    best = min(measure(command)["wall"] for _ in range(3))
+                    own.setdefault(name, []).append((mib * self.scale, best))
+                path.unlink()
+            series[kind] = own
+        self.report["sizes"] = series
+
+    def events(self) -> None:
+        """Typed events of every line, beside Drain3."""
+        if importlib.util.find_spec("drain3") is None:
+            print("events: drain3 is not installed (extra `bench`), left out", file=sys.stderr)
+            return
+        size = str(max(int((64 << 20) * self.scale), 1 << 20))
+        command = [sys.executable, str(HERE / "events.py"), "--size", size, "--kinds", "healthy", "docker"]
+        done = subprocess.run([*command, "--rounds", str(self.rounds)], capture_output=True, text=True, check=True)
+        rows = (line.split(" ", 1) for line in done.stdout.splitlines())
+        self.report["events"] = {kind: json.loads(figures) for kind, figures in rows}
+
+
+def write_plots(report: dict[str, Any], folder: Path) -> None:
+    """One SVG for each kind of log that was measured over size."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind, series in report.get("sizes", {}).items():
+        svg = loglog(f"Time over size, {kind} log", "size of the log", "seconds, start to exit", series)
+        (folder / f"benchmark-{kind}.svg").write_text(svg, encoding="utf-8")
+
+
+def write_readme(text: str, path: Path) -> None:
+    """Put the figures between the markers of the README."""
+    begin, end = "<!-- benchmark:begin -->", "<!-- benchmark:end -->"
+    before, _, rest = path.read_text(encoding="utf-8").partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"{path} lacks {begin} and {end}")
+    path.write_text(f"{before}{begin}\n{text.strip()}\n{end}{after}", encoding="utf-8")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--size", type=parse_size, default=1 << 30)
-    parser.add_argument("--kinds", nargs="+", default=["healthy", "flooded"], help="see make_logs.py")
+    parser.add_argument("--only", nargs="+", choices=SUITES, default=list(SUITES))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--folder", type=Path, help="where the logs are made; default: a temporary folder")
+    parser.add_argument("--scale", type=float, default=1.0, help="multiplies all sizes")
+    parser.add_argument("--folder", type=Path, help="where the logs are made, 17 GiB at a time; default: temporary")
     parser.add_argument("--output", type=Path, default=HERE / "results", help="folder of results.json and results.md")
+    parser.add_argument("--plots", type=Path, default=HERE.parent / "docs" / "assets", help="folder of the plots")
+    parser.add_argument("--readme", action="store_true", help="write the table into README.md and the plots into docs")
+    parser.add_argument("--again", action="store_true", help="keep figures of other suites from an earlier run")
     options = parser.parse_args()
-    report: dict[str, Any] = {"machine": machine(), "rounds": options.rounds, "logs": {}}
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        for kind in options.kinds:
-            path, small = Path(folder) / f"{kind}.log", Path(folder) / "small.log"
-            make(kind, options.size, path)
-            make(kind, min(LOOP_BYTES, options.size), small)
-            rows = compare(contenders(path, small), options.rounds, RIPGREP)
-            report["logs"][kind] = {"bytes": path.stat().st_size, "contenders": rows}
-            path.unlink()
-        tiny = Path(folder) / "tiny.log"
-        make("healthy", 100_000, tiny)
-        table = {name: (command, 1.0) for name, command in starts(tiny).items()}
-        report["start"] = compare(table, max(options.rounds, 7), "python -c pass")
     options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "results.json").write_text(json.dumps(report, indent=1) + "\n")
-    (options.output / "results.md").write_text(markdown(report))
-    print(markdown(report), end="")
+    stored = options.output / "results.json"
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        bench = Bench(Path(folder), options.rounds, options.scale)
+        if options.again and stored.exists():
+            earlier = json.loads(stored.read_text())
+            bench.report = {**earlier, **{key: bench.report[key] for key in ("machine", "rounds", "scale")}}
+        for suite in options.only:
+            print(suite, file=sys.stderr, flush=True)
+            getattr(bench, suite)()
+            stored.write_text(json.dumps(bench.report, indent=1) + "\n")
+    text = markdown(bench.report)
+    (options.output / "results.md").write_text(text, encoding="utf-8")
+    print(text, end="")
+    if options.readme:
+        write_plots(bench.report, options.plots)
+        write_readme(text, HERE.parent / "README.md")
     return 0
 
 

@@ -47,7 +47,7 @@ def _compile(cls: type) -> Callable[..., None]:
     return made
 
 
-def _shape(cls: type, compare: bool, frozen: bool) -> type:
+def _shape(cls: type, compare: bool, frozen: bool, slots: bool) -> type:
     shape: dict[str, _Field] = dict(getattr(cls, "_shape", {}))
     for name, kind in (cls.__annotations__ if _annotated(cls) else {}).items():
         if "ClassVar" in str(kind):
@@ -60,6 +60,8 @@ def _shape(cls: type, compare: bool, frozen: bool) -> type:
             else:
                 setattr(cls, name, default.default)
     cls._shape = shape  # type: ignore[attr-defined]
+    if slots:
+        cls = _slotted(cls, [name for name in shape if not hasattr(cls.__base__, name)])
     if "__init__" not in cls.__dict__:
 
         def first(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -74,6 +76,13 @@ def _shape(cls: type, compare: bool, frozen: bool) -> type:
     if "__repr__" not in cls.__dict__:
         cls.__repr__ = _repr  # type: ignore[assignment]
     return cls
+
+
+def _slotted(cls: type, names: list[str]) -> type:
+    # A class gets its slots when it is made, so it is made once more; defaults stand in its `__init__` alone.
+    left_out = {*names, "__dict__", "__weakref__"}
+    body = {name: value for name, value in cls.__dict__.items() if name not in left_out}
+    return type(cls)(cls.__name__, cls.__bases__, {**body, "__slots__": names, "__qualname__": cls.__qualname__})
 
 
 def _annotated(cls: type) -> bool:
@@ -99,7 +108,7 @@ def _repr(self: Any) -> str:
 
 def dataclass(cls: Any = None, *, slots: bool = False, frozen: bool = False, eq: bool = True) -> Any:
     """See `dataclasses.dataclass`."""
-    return _shape(cls, eq, frozen) if cls is not None else lambda made: _shape(made, eq, frozen)
+    return _shape(cls, eq, frozen, slots) if cls is not None else lambda made: _shape(made, eq, frozen, slots)
 
 
 def replace(item: Any, **changes: Any) -> Any:

@@ -2,7 +2,7 @@
 
 The decorator of the standard library compiles four functions a class and needs `inspect`; seventy classes cost more
 than the triage of a small log. The stand-in compiles a class's `__init__` when its first object is made and has one
-general `__eq__`, `__repr__` and `__hash__`. Objects of it have no slots, and frozen ones are not guarded.
+general `__eq__`, `__repr__` and `__hash__`. Frozen objects of it are not guarded.
 """
 
 from typing import TYPE_CHECKING

@@ -45,7 +45,8 @@ class Limits:
             raise ValueError("context_bytes <= cut_bytes <= line_bytes and tail_bytes <= line_bytes")
 
 
-LINE_COST = 160
+# What a kept line costs beside its bytes, mostly once it is parsed.
+LINE_COST = 1_000
 
 
 class AnchorSet:
