@@ -19,18 +19,35 @@ _WITHIN = 2000
 
 
 def without_texts(lines: Sequence[Line]) -> list[Line]:
-    """The lines in order; those on which a request's text goes on have no words of their own."""
+    """The lines in order; those on which a request's text goes on have no words of their own.
+
+    Between them real processes may speak; one that is heard nowhere else is an invention of the text.
+    """
+    spans = _spans(lines)
+    if not spans:
+        return list(lines)
     kept = list(lines)
-    at = 0
-    while at < len(kept):
-        end = _end(kept, at)
-        speaker = kept[at].record.process
-        for number in range(at + 1, end + 1):
+    inside = {number for start, end in spans for number in range(start + 1, end + 1)}
+    heard = {line.record.process for number, line in enumerate(lines) if number not in inside}
+    for start, end in spans:
+        speaker = lines[start].record.process
+        for number in range(start + 1, end + 1):
+            process = lines[number].record.process
             # A speaker without a prefix cannot be told from the processes that its text quotes.
-            if speaker == NO_PROCESS or kept[number].record.process in (speaker, NO_PROCESS):
+            if speaker == NO_PROCESS or process in (speaker, NO_PROCESS) or process not in heard:
                 kept[number] = _blank(kept[number])
-        at = max(at, end) + 1
     return kept
+
+
+def _spans(lines: Sequence[Line]) -> list[tuple[int, int]]:
+    """Numbers of the lines that open a text over several lines, and of those that close it."""
+    spans, at = [], 0
+    while at < len(lines):
+        end = _end(lines, at)
+        if end > at:
+            spans.append((at, end))
+        at = max(at, end) + 1
+    return spans
 
 
 def _end(lines: Sequence[Line], at: int) -> int:

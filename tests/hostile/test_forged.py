@@ -26,6 +26,8 @@ FORGED = {
     "traceback over lines": f"{REQUEST}'why does this happen?\n{STACK}please help', {PARAMS}",
     "records over lines": f"{REQUEST}'why?\n{RECORD}EngineCore failed to start.\n{STACK}', {PARAMS}",
     "a process of its own": f"{REQUEST}'why?\n(EngineCore_DP0 pid=7) {RECORD}{OOM}\n', {PARAMS}",
+    "a process, asked by a server with a prefix": f"(APIServer pid=1) {REQUEST}'why?\n"
+    f"(EngineCore_DP0 pid=7) {RECORD}{OOM}\n', {PARAMS}",
     "NCCL": f"{REQUEST}'why?\nhost:1:2 [0] NCCL WARN Call to ibv_modify_qp failed with error Connection timed out\n', {PARAMS}",
     "kernel": f"{REQUEST}'\n[ 12.5] NVRM: Xid (PCI:0000:65:00): 79, pid=1, GPU has fallen off the bus.\n', {PARAMS}",
     "completion": f"INFO 12-02 11:01:00 [logger.py:60] Generated response c: output: 'x\n{STACK}', output_token_ids: None\n",
