@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 _KEPT = 4
+# Files of one kind that stay.
+_KEPT = 16
 _DIGEST = hashlib.sha256().digest_size
 
 
