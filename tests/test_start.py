@@ -2,13 +2,16 @@
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from k3triage import triage
 from k3triage.cli.arguments import parse
 from k3triage.cli.main import main
 from k3triage.cli.plainwords import COMMANDS, plain_words
@@ -80,9 +83,9 @@ def test_a_small_log_imports_nothing_heavy(tmp_path: Path) -> None:
 
 
 def test_other_formats_keep_the_checked_models() -> None:
-    command = [sys.executable, "-m", "k3triage", "--format", "json", "--exit-zero", str(DEMO)]
+    command = [sys.executable, "-m", "k3triage", "--format", "sarif", "--exit-zero", str(DEMO)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
-    assert json.loads(done.stdout)["verdict"]["cause"] == "startup_oom.kv_cache_too_small"
+    assert json.loads(done.stdout)["version"] == "2.1.0" and "startup_oom.kv_cache_too_small" in done.stdout
 
 
 def test_plain_words_mean_what_the_parser_says() -> None:
@@ -190,3 +193,17 @@ def test_the_packaged_pack_counts_only_for_its_own_files(monkeypatch: pytest.Mon
         monkeypatch.undo()
         for cached in (compiled.shipped_files, compiled.packaged, compiled.shipped_key):
             cached.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "name", ["ic-mf-glibc-one-host", "real-gloo-order", "tl-prefix-sglang-radix-off", "real-gen-ok"]
+)
+def test_json_is_the_same_with_and_without_checked_models(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "fixtures" / "cases" / name)
+    inputs = tomllib.loads(Path("expect.toml").read_text())["inputs"]
+    load_pack()  # compiled and kept, so that the command may start without the checked models
+    command = [sys.executable, "-m", "k3triage", "--format", "json", *inputs]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stdout
+    wanted = json.loads(triage(*inputs).model_dump_json())
+    assert json.loads(printed) == wanted and list(json.loads(printed)) == list(wanted)

@@ -30,7 +30,7 @@ def _prepare_streams() -> None:
 
 def _lighten(options: "argparse.Namespace") -> None:
     """Leave pydantic out where the process only prints a page of text and has nothing of a user's to validate."""
-    if options.subcommand != "triage" or options.format != "text":
+    if options.subcommand != "triage" or options.format not in ("text", "json"):
         return
     if options.follow or options.rules or options.redact or options.profile:
         return

@@ -116,6 +116,8 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, float) and value - value != 0:
+        return None  # infinite or no number: JSON has neither
     return value
 
 

@@ -2,8 +2,7 @@
 
 import json
 
-from pydantic_core import PydanticSerializationError
-
+from k3triage.model import plain
 from k3triage.model.report import Report
 from k3triage.report.clean import escape_json
 
@@ -13,9 +12,17 @@ def render_json(report: Report, *, indent: int | None = None) -> str:
 
     Characters that could steer a terminal or hide text leave as `\\u` escapes.
     """
+    if plain.chosen:
+        return escape_json(_dumped(report, indent)) + "\n"
+    from pydantic_core import PydanticSerializationError
+
     try:
         text = report.model_dump_json(indent=indent)
     except PydanticSerializationError:  # a file name that is not UTF-8
-        separators = (",", ":") if indent is None else None
-        text = json.dumps(report.model_dump(mode="json"), ensure_ascii=False, indent=indent, separators=separators)
+        text = _dumped(report, indent)
     return escape_json(text) + "\n"
+
+
+def _dumped(report: Report, indent: int | None) -> str:
+    separators = (",", ":") if indent is None else None
+    return json.dumps(report.model_dump(mode="json"), ensure_ascii=False, indent=indent, separators=separators)
