@@ -107,9 +107,9 @@ def triage_dataset(
         load_profile(profile)
     if not tasks:
         raise InputError("no input was found")
-    scanned = ray.data.from_items(tasks, override_num_blocks=len(tasks)).map(
-        scan_row, fn_kwargs={"rules": folders}, num_cpus=1, concurrency=concurrency, **remote
-    )
+    if concurrency is not None:
+        remote["compute"] = ray.data.TaskPoolStrategy(size=concurrency)
+    scanned = _items(tasks).map(scan_row, fn_kwargs={"rules": folders}, num_cpus=1, **remote)
     parts: dict[str, list[bytes]] = {task["key"]: [] for task in tasks}
     for row in scanned.iter_rows():
         parts[row["key"]].append(row["partial"])
@@ -118,11 +118,20 @@ def triage_dataset(
     if len(rows) == 1:  # not worth a task
         reports: Any = [report_row(rows[0], **settings)]
     else:
-        reduced = ray.data.from_items(rows, override_num_blocks=len(rows))
-        reports = reduced.map(report_row, fn_kwargs=settings, num_cpus=1).iter_rows()
+        reports = _items(rows).map(report_row, fn_kwargs=settings, num_cpus=1).iter_rows()
     found = {row["key"]: row["report"] for row in reports}
     for name in parts:
         yield name, Report.model_validate(json.loads(found[name]))
+
+
+def _items(rows: list[dict[str, Any]]) -> Any:
+    """A data set with one task a row, all of which may run at once.
+
+    Ray Data holds tasks back until it knows how much they put into the object store; what ours put there is little.
+    """
+    items = ray.data.from_items(rows, override_num_blocks=len(rows))
+    items.context.op_resource_reservation_enabled = False
+    return items
 
 
 def triage(paths: Sequence[str | Path], **options: Any) -> dict[str, Report]:
