@@ -141,7 +141,8 @@ def test_anchors_of_faults_are_rare_in_good_logs(case: Path) -> None:
     for path in inputs(case):
         data = path.read_bytes()
         counts.update({anchor: number for anchor in telling if (number := data.count(anchor))})
-    common = {anchor.encode() for anchor in pack().common}
+    # A signature that uses what the scan looks for in any case makes it no slower.
+    common = {anchor.encode() for anchor in pack().common} | {anchor.literal for anchor in pack().generic_anchors}
     assert {a: n for a, n in counts.items() if n > MOST_IN_A_GOOD_LOG and a not in common} == {}
 
 
