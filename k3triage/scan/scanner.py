@@ -13,6 +13,7 @@ from k3triage.model.records import RawLine
 from k3triage.scan.anchors import AnchorSet, Limits
 from k3triage.scan.cells import CELL_BYTES, Buffers, Cell, Cutter, FileCells, Piece
 from k3triage.scan.collect import Collector
+from k3triage.scan.crew import Crew
 from k3triage.scan.engines import EngineName, Engines
 from k3triage.scan.newlines import Counter, count_plain, fast_counter
 from k3triage.scan.partial import Partial
@@ -97,14 +98,20 @@ class Scanner:
             return self._scan_file(file.fileno(), start, stop)
 
     def _scan_file(self, fd: int, start: int, stop: int) -> Partial:
-        self._expect(stop - start)
+        self._prepare(stop - start)
         cells = FileCells(fd, start, stop, self._anchors.limits.line_bytes, self._cell_bytes)
         self._collector = self._collect(cells.buffers)
-        try:
+        if self._jobs > 1 and stop - start >= _LARGE:
+            crew: Crew[Cell | Piece, Result | None] = Crew(
+                self._jobs, lambda cell: self._searched(cell, cells), self._take_in, 2 * self._jobs + 2
+            )
+            crew.run(cells.cells())
+        else:
             self._run(cells.cells(), cells)
-            return self.close()
-        finally:
-            self._stop_threads()
+        return self.close()
+
+    def _searched(self, cell: Cell | Piece, file: FileCells) -> Result | None:
+        return None if isinstance(cell, Piece) else self._search(cell, file)
 
     def feed(self, block: bytes) -> None:
         """Take in the next block, of any size and cut anywhere."""
@@ -143,15 +150,18 @@ class Scanner:
     def _collect(self, buffers: Buffers) -> Collector:
         return Collector(self._anchors, self._engines, buffers, count_plain)
 
-    def _expect(self, size: int) -> None:
+    def _prepare(self, size: int) -> None:
         self._engines.expect(size)
+        if size >= _LARGE and self._count is count_plain:
+            self._count = fast_counter()
+
+    def _expect(self, size: int) -> None:
+        self._prepare(size)
         if size >= _LARGE and self._pool is None and self._jobs > 1:
             # Imported late: it takes as long as scanning a small log.
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(self._jobs, "k3triage-scan")
-        if size >= _LARGE and self._count is count_plain:
-            self._count = fast_counter()
 
     def _flush(self) -> None:
         if self._cutter is not None:
