@@ -4,7 +4,7 @@ Whole processes from start to exit, files in the page cache. Each round runs eve
 busy machine slows all of them; times are medians over the rounds, ratios are medians of the rounds' own ratios. Writes
 results.json and results.md, and the plots as SVG. `--scale 0.05` makes everything small. Peers: cat and wc as the
 limit, ripgrep and GNU grep with fixed literals (yardstick_literals.txt), a Python loop with one regular expression;
-Drain3 for events (extra `bench`, see events.py).
+Drain3 for events (extra `bench`, see events.py), one Ray worker for two (extra `ray`, see ray_data.py).
 """
 
 import argparse
@@ -29,7 +29,7 @@ RIPGREP = "ripgrep -c -F, 1 thread"
 CAT = "cat > /dev/null"
 OURS = "k3triage FILE"
 GIB = 1 << 30
-SUITES = ("healthy", "docker", "dense", "floods", "engines", "memory", "start", "sizes", "events")
+SUITES = ("healthy", "docker", "dense", "floods", "engines", "memory", "start", "sizes", "events", "follow", "ray")
 
 
 def make(kind: str, size: int, path: Path) -> Path:
@@ -167,6 +167,24 @@ class Bench:
         done = subprocess.run([*command, "--rounds", str(self.rounds)], capture_output=True, text=True, check=True)
         rows = (line.split(" ", 1) for line in done.stdout.splitlines())
         self.report["events"] = {kind: json.loads(figures) for kind, figures in rows}
+
+    def follow(self) -> None:
+        """From the line of a failure to its verdict, on live inputs."""
+        self.report["follow"] = self._script("follow.py", "--rounds", str(self.rounds))
+
+    def ray(self) -> None:
+        """Two workers of a local Ray cluster beside one."""
+        if importlib.util.find_spec("ray") is None:
+            print("ray: ray is not installed (extra `ray`), left out", file=sys.stderr)
+            return
+        size = max(int(16 * GIB * self.scale), 64 << 20)
+        slices = str(max(size // 16, 4 << 20))
+        options = ("--size", str(size), "--slice", slices, "--rounds", str(self.rounds), "--folder", str(self.folder))
+        self.report["ray"] = self._script("ray_data.py", *options)
+
+    def _script(self, name: str, *options: str) -> Any:
+        command = [sys.executable, str(HERE / name), *options]
+        return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
 def write_plots(report: dict[str, Any], folder: Path) -> None:

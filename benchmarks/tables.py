@@ -1,5 +1,6 @@
 """The figures of a benchmark run as Markdown."""
 
+import statistics
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,6 +56,18 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         for name, row in report["start"].items():
             wall, cpu = row["wall"] * 1000, row["cpu"] * 1000
             yield f"| {name} | {wall:.0f} | {cpu:.0f} | {row['ratio']:.1f} | {row['peak_mb']:.0f} |"
+    if "follow" in report:
+        yield from ("", "**`--follow`**, from the line of a failure to its verdict", "")
+        yield from _head("input", "median s", "slowest s")
+        for name, row in report["follow"].items():
+            yield f"| {name} | {row['median']:.2f} | {max(row['seconds']):.2f} |"
+    if "ray" in report:
+        row = report["ray"]
+        one, two = (statistics.median(run[key] for run in row["rounds"]) for key in ("one_s", "two_s"))
+        same = "the same report as" if row["same_report"] else "NOT the report of"
+        yield from ("", f"**Ray Data**, {row['kind']} logs of {_size(row['bytes'])} together, {same} one process", "")
+        yield from _head("one worker s", "two workers s", "times as fast")
+        yield f"| {one:.1f} | {two:.1f} | {row['ratio']:.2f} |"
     if "events" in report:
         yield from ("", "**Events**, lines a second on one core", "")
         yield from _head(

@@ -23,7 +23,7 @@ from k3triage.rules.loader import compile_pack
 ROOT = Path(__file__).resolve().parent.parent
 DEMO = ROOT / "fixtures" / "demo" / "kv-cache-too-small.log"
 CASES = sorted(path for path in (ROOT / "fixtures").rglob("*.log") if path.stat().st_size < 200_000)
-HEAVY = ("pydantic", "dataclasses", "argparse", "orjson", "lark", "hyperscan", "stringzilla", "tomllib", "lzma", "bz2")
+HEAVY = ("pydantic", "dataclasses", "argparse", "orjson", "lark", "hyperscan", "numpy", "tomllib", "lzma", "bz2")
 HEAVY += (
     "email",
     "importlib.metadata",

@@ -63,7 +63,7 @@ def _unpack(file: IO[bytes], spool: Spool) -> str | None:
     found = decompressor(start)
     chunks = blocks(file, start)
     try:
-        for block in chunks if found is None else found[1](chunks):
+        for block in chunks if found is None else found(chunks):
             spool.write(block)
     except DecodeError as error:
         return str(error)
@@ -76,7 +76,7 @@ def _unpacked_start(start: bytes, file: IO[bytes]) -> bytes:
         if found is None:
             return start
         data = b""
-        for block in found[1](blocks(file, start)):
+        for block in found(blocks(file, start)):
             data += block
             if len(data) >= _START:
                 break

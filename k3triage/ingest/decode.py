@@ -34,22 +34,22 @@ class _Decompressor(Protocol):
     def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
 
 
-def decompressor(start: bytes) -> tuple[str, Callable[[Iterator[bytes]], Iterator[bytes]]] | None:
-    """The format that the first bytes name, and what undoes it; None for plain bytes.
+def decompressor(start: bytes) -> Callable[[Iterator[bytes]], Iterator[bytes]] | None:
+    """What undoes the compression that the first bytes name; None for plain bytes.
 
     Raises DecodeError for archives that k3triage does not open.
     """
     if start.startswith(b"\x1f\x8b"):
-        return "gzip", _gzip
+        return _gzip
     if start.startswith(b"\x28\xb5\x2f\xfd"):
-        return "zstd", _zstd
+        return _zstd
     # A copy that broke off within the first bytes is still no text.
     if b"\xfd7zXZ\x00".startswith(start[:6]) and len(start) >= 4:
-        return "xz", _xz
+        return _xz
     if start.startswith(b"BZh") and (
         start[4:10] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90") or (len(start) == 4 and start[3:].isdigit())
     ):
-        return "bzip2", _bzip2
+        return _bzip2
     if start.startswith(b"PK\x03\x04"):
         raise DecodeError("This is a zip archive: unpack it and give the log files in it.")
     if start.startswith(b"\x04\x22\x4d\x18"):

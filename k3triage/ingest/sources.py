@@ -24,8 +24,8 @@ class Source:
     """One input as a stream of UTF-8 bytes.
 
     name: as shown to the user. path: the file, where its bytes can be read in place (plain, seekable, not transcoded).
-    size_hint: bytes on disk, None for pipes. raw: bytes read so far, before decompression. compression: "gzip" or the
-    like, "" for none. error: one sentence on what could not be read; complete only once `blocks` has ended.
+    size_hint: bytes on disk, None for pipes. raw: bytes read so far, before decompression. error: one
+    sentence on what could not be read; complete only once `blocks` has ended.
     """
 
     def __init__(
@@ -43,7 +43,6 @@ class Source:
         self.size_hint = size_hint
         self.error = error
         self.raw = 0
-        self.compression = ""
         self._live = live
         self._stream = self._decoded(self._counted(chunks))
         self._kept: list[bytes] = []
@@ -182,8 +181,7 @@ class _Blocks(Iterator[bytes]):
         found = decompressor(start)
         whole = _chain(start, self._chunks)
         if found is not None:
-            self._source.compression = found[0]
-            whole = no_tar(found[1](whole))
+            whole = no_tar(found(whole))
         return text_bytes(whole)
 
 

@@ -11,15 +11,16 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-_SHORTEST = 4
-_LONGEST = 8
+# Shorter ones are found, or nearly found, where nothing is: what Hyperscan then does costs more than the search itself.
+_SHORTEST = 6
+_LONGEST = 10
 # How much dearer a literal gets with each time it stands in plain English, with each time its last three bytes stand in
 # a healthy line, and with the share that its last four have of all bytes there (Hyperscan tells candidates by their
 # ends); and what it is worth that a further anchor holds it.
 _ENGLISH = 0.1
 _ENDING = 0.05
 _BYTES = 20.0
-_ANCHOR = 0.1
+_ANCHOR = 0.3
 # Healthy lines hold any number, also in hexadecimal.
 _NUMBER = frozenset("0123456789abcdef")
 HEALTHY = Path(__file__).parent / "tables" / "healthy.txt"

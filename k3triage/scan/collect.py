@@ -12,12 +12,12 @@ from k3triage.scan.cells import Buffers, Cell, Piece
 from k3triage.scan.engines import Engines
 from k3triage.scan.longline import LongLine
 from k3triage.scan.newlines import Counter
-from k3triage.scan.partial import AFTER_LINES, BEFORE_LINES, Budget, Event, Partial, mark_gaps, trim
+from k3triage.scan.partial import AFTER_LINES, BEFORE_LINES, Budget, Event, Partial, trim
 from k3triage.scan.tail import last_lines
 
 _SLACK = 1_000
 _EXACT_CELLS = 16
-_SAMPLED = 16
+_SAMPLED = 64
 _NEVER = 1 << 62
 
 
@@ -51,7 +51,6 @@ class Collector:
         self._size = 0
         self._newlines = 0
         self._ends_open = False
-        self._taken = 0
         self._until = 0
         self._room = 0
         self._join = 0
@@ -291,7 +290,7 @@ class Collector:
             number -= 1
             offset -= len(data) + 1
             room -= len(data) + 1
-            if number <= self._taken or room < 0 or len(lines) == BEFORE_LINES:
+            if room < 0 or len(lines) == BEFORE_LINES:
                 break
             lines.append(RawLine(offset, number, data))
         return lines
@@ -309,7 +308,7 @@ class Collector:
                 yield bytes(cell.data[stop:end])
 
     def _keep(self, line: RawLine) -> None:
-        if line.number in self._pool or line.number <= self._taken:
+        if line.number in self._pool:
             return
         self._pool[line.number] = line
         self._budget.lines += 1
@@ -362,36 +361,14 @@ class Collector:
         if found.until >= self._number and found.until > self._until:
             self._until, self._room = found.until, max(self._room, found.room)
 
-    def _stored(self) -> dict[int, RawLine]:
-        return {**self._ring_pool, **self._head, **self._pool}
-
-    def take(self) -> list[RawLine]:
-        """Lines stored since the last call."""
-        lines = [self._pool[n] for n in sorted(self._pool)]
-        self._pool, self._pool_cost = {}, 0
-        self._events.clear()
-        mark_gaps(lines, self._taken)
-        if lines:
-            self._taken = lines[-1].number
-        return lines
-
-    def ready(self) -> bool:
-        """Whether `take` has lines to give."""
-        return bool(self._pool)
-
-    def close(self, taken: bool) -> Partial:
-        """The result; only what was not taken out where lines were taken."""
+    def close(self) -> Partial:
+        """The result."""
         size, self._cell, self._at = self._size, Cell(bytearray(), 0, 0, self._size), 0
         end = self._newlines + self._ends_open
         self._number = end + 1
         self._ring(0)
-        pool = self._stored()
+        pool = {**self._ring_pool, **self._head, **self._pool}
         dropped = {self._anchors.literals[i]: n for i, n in sorted(self._dropped.items())}
-        if taken:
-            rest = {**self._ring_pool, **self._pool}
-            lines = [rest[n] for n in sorted(rest) if n > self._taken]
-            mark_gaps(lines, self._taken)
-            return Partial(lines, size, self._newlines, dropped, self._anchors, _ends_open=self._ends_open, _taken=True)
         number, offset = end + 1, size + (1 if self._ends_open else 0)
         for data in self._tail_lines():
             number, offset = number - 1, offset - len(data) - 1

@@ -228,7 +228,7 @@ class Partial:
     lines: kept lines in order; `number` and `offset` count from the beginning of what was scanned.
     bytes, newlines: how much was scanned.
     dropped: lines or occurrences per literal that were seen and not kept. About exact for the first 16 blocks after a
-        literal had its share, from then on estimated from every 16th block.
+        literal had its share, from then on estimated from every 64th block.
     """
 
     lines: list[RawLine] = field(default_factory=list)
@@ -239,7 +239,6 @@ class Partial:
     _events: list[Event] = field(default_factory=list)
     _context: dict[int, RawLine] = field(default_factory=dict)
     _ends_open: bool = False
-    _taken: bool = False
 
     @classmethod
     def build(
@@ -255,7 +254,7 @@ class Partial:
         """A partial from all that a scan stored; `pool` also holds the lines at both ends, for merging."""
         numbers, reasons = select(events, pool, anchors, size)
         lines = [pool[n] for n in numbers]
-        mark_gaps(lines, 0)
+        mark_gaps(lines)
         room = anchors.limits.context_bytes
         context = [*walk(pool, 1, 1, AFTER_LINES, room), *walk(pool, newlines + ends_open, -1, BEFORE_LINES, room)]
         return cls(
@@ -280,16 +279,13 @@ class Partial:
         It equals a scan of the whole as long as no attempt keeps more than `Limits.attempt_lines` lines and nothing
         had to be dropped for memory; beyond that the lines at the end of an attempt can be fewer.
 
-        Raises ValueError where this slice does not end at a line feed, where the anchors differ, or where lines
-        were taken out of one part while it was scanned.
+        Raises ValueError where this slice does not end at a line feed or where the anchors differ.
         """
         anchors = self._anchors or other._anchors
         if anchors is None or not self.bytes:
             return other
         if not other.bytes:
             return self
-        if self._taken or other._taken:
-            raise ValueError("a scan whose lines were taken out cannot be merged")
         if self._ends_open:
             raise ValueError("a slice that others follow ends at a line feed")
         if other._anchors is not None and not anchors.equals(other._anchors):
@@ -317,8 +313,9 @@ class Partial:
         )
 
 
-def mark_gaps(lines: list[RawLine], last: int) -> None:
-    """Set `gap` on each line that does not follow the one before it; `last` is the number before the first."""
+def mark_gaps(lines: list[RawLine]) -> None:
+    """Set `gap` on each line that does not follow the one before it."""
+    last = 0
     for line in lines:
         line.gap = line.number != last + 1
         last = line.number

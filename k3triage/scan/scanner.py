@@ -1,7 +1,5 @@
 """The scan itself: reads, searches and collects, with threads where they help."""
 
-import contextlib
-import itertools
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from k3triage.model.anchors import Anchor
-from k3triage.model.records import RawLine
 from k3triage.scan.anchors import AnchorSet, Limits
 from k3triage.scan.cells import CELL_BYTES, Buffers, Cell, Cutter, FileCells, Piece
 from k3triage.scan.collect import Collector
@@ -21,8 +18,10 @@ from k3triage.scan.partial import Partial
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-# Below this much input threads and a fast counter cost more than they save.
+# Below this much input threads cost more than they save.
 _LARGE = 8 << 20
+# The same of a fast counter, which takes 0.1 s to import.
+_HUGE = 512 << 20
 _BOM = b"\xef\xbb\xbf"
 
 Result = tuple[list[int], int, bool]
@@ -76,7 +75,6 @@ class Scanner:
         self._collector: Collector | None = None
         self._pool: ThreadPoolExecutor | None = None
         self._flying: deque[tuple[Cell | Piece, Future[Result] | None]] = deque()
-        self._taken = False
 
     def scan(self, source: Source) -> Partial:
         """Scan a whole source: read in parallel where it is a regular file.
@@ -122,21 +120,6 @@ class Scanner:
         self._expect(self._size)
         self._run(self._cutter.feed(block), None)
 
-    def lines_ready(self) -> bool:
-        """Whether `take` has lines to give; searches what was fed so far."""
-        self._flush()
-        return self._collector is not None and self._collector.ready()
-
-    def take(self) -> list[RawLine]:
-        """Kept lines, among those fed so far, in order; each is given once and does not change later.
-
-        Surroundings of a later fault that reach back before a line already given are left out. After the first call
-        `close` gives only the lines not taken, and its result cannot be merged.
-        """
-        self._taken = True
-        self._flush()
-        return self._collector.take() if self._collector else []
-
     def close(self) -> Partial:
         """The result; the source has ended."""
         if self._cutter is not None:
@@ -145,14 +128,14 @@ class Scanner:
         self._stop_threads()
         if self._collector is None:
             return Partial.build(self._anchors, [], {}, 0, 0, {}, False)
-        return self._collector.close(self._taken)
+        return self._collector.close()
 
     def _collect(self, buffers: Buffers) -> Collector:
         return Collector(self._anchors, self._engines, buffers, count_plain)
 
     def _prepare(self, size: int) -> None:
         self._engines.expect(size)
-        if size >= _LARGE and self._count is count_plain:
+        if size >= _HUGE and self._count is count_plain:
             self._count = fast_counter()
 
     def _expect(self, size: int) -> None:
@@ -162,11 +145,6 @@ class Scanner:
             from concurrent.futures import ThreadPoolExecutor
 
             self._pool = ThreadPoolExecutor(self._jobs, "k3triage-scan")
-
-    def _flush(self) -> None:
-        if self._cutter is not None:
-            self._run(self._cutter.flush(), None)
-            self._land(0)
 
     def _run(self, cells: Iterable[Cell | Piece], file: FileCells | None) -> None:
         for cell in cells:
@@ -207,20 +185,3 @@ class Scanner:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
-
-
-def slices(path: Path, parts: int) -> list[tuple[int, int]]:
-    """Up to `parts` stretches (start, stop) of the file, together all of it, each beginning at a line."""
-    size = path.stat().st_size
-    cuts = {0, size}
-    with path.open("rb") as file:
-        for part in range(1, parts):
-            file.seek(size * part // parts - 1 if size * part // parts else 0)
-            with contextlib.suppress(OSError):
-                while text := file.read(64 << 10):
-                    found = text.find(b"\n")
-                    if found >= 0:
-                        cuts.add(min(size, file.tell() - len(text) + found + 1))
-                        break
-    ordered = sorted(cuts)
-    return list(itertools.pairwise(ordered))

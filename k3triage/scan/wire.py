@@ -66,12 +66,7 @@ class PartialHead(_Strict):
 
 
 def dump(partial: Partial, write: Callable[[bytes], object]) -> PartialHead:
-    """The head of a partial scan; the bytes of its lines go to `write` in order.
-
-    Raises ValueError for a scan whose lines were taken out while it ran: it cannot be merged.
-    """
-    if partial._taken:
-        raise ValueError("a scan whose lines were taken out cannot be handed on")
+    """The head of a partial scan; the bytes of its lines go to `write` in order."""
     anchors = partial._anchors
     place = {literal: i for i, literal in enumerate(anchors.literals)} if anchors else {}
     return PartialHead(
@@ -112,7 +107,7 @@ def load(head: PartialHead, take: Callable[[int], bytes], anchors_for: Callable[
         return Partial(bytes=head.bytes, newlines=head.newlines)
     anchors = anchors_for(Limits(**head.limits.model_dump()))
     lines, context = _load_lines(head.lines, head, take), _load_lines(head.context, head, take)
-    mark_gaps(lines, 0)
+    mark_gaps(lines)
     known, kept = len(anchors.literals), {line.number for line in lines}
     found = head.events
     _check_order(found.numbers, found.offsets, head)

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from k3triage.model.records import RawLine
-from k3triage.scan import Anchor, Limits, Partial, Scanner, slices
+from k3triage.scan import Anchor, Limits, Partial, Scanner
 from k3triage.scan.anchors import AnchorSet
+from tests.scan.parts import slices
 
 ANCHORS = [
     Anchor(b"DeepFault", "fault"),

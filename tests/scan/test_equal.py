@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from k3triage.model.records import RawLine
-from k3triage.scan import Anchor, Limits, Partial, Scanner, slices
+from k3triage.scan import Anchor, Limits, Partial, Scanner
+from tests.scan.parts import slices
 
 ANCHORS = [
     Anchor(b"Fault", "fault"),
@@ -160,27 +161,3 @@ def test_a_file_gives_the_same_as_a_pipe(
     for start, stop in slices(path, parts):
         merged = merged.merge(scanner().scan_slice(path, start, stop))
     assert seen(merged) == seen(want)
-
-
-@settings(max_examples=60, deadline=None)
-@given(logs(), CUTS)
-def test_taken_lines_and_the_rest_are_all_lines(data: bytes, cuts: list[int]) -> None:
-    scanner = Scanner(ANCHORS, "re", 1, NO_BUDGET, 256)
-    lines: list[RawLine] = []
-    edges = [0, *sorted(c % (len(data) + 1) for c in cuts), len(data)]
-    for start, stop in itertools.pairwise(edges):
-        scanner.feed(data[start:stop])
-        if scanner.lines_ready():
-            lines += scanner.take()
-    lines += scanner.take()
-    lines += scanner.close().lines
-    whole = {line.number: line.data for line in scan(data, [], NO_BUDGET).lines}
-    numbers = [line.number for line in lines]
-    assert numbers == sorted(set(numbers))
-    assert {line.number: line.data for line in lines}.items() <= whole.items()
-    anchored = {n for n, text in whole.items() if b"Fault" in text or b"ready" in text}
-    assert anchored <= set(numbers)
-    last = 0
-    for line in lines:
-        assert line.gap == (line.number != last + 1)
-        last = line.number
