@@ -19,9 +19,9 @@ Row = dict[str, float]
 def measure(command: list[str]) -> Row:
     """Wall time, processor time (s) and peak memory (MB) of one run, from start to exit."""
     environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
-    # grep stops at the first match where its output goes to /dev/null, so that is for `cat` alone.
+    # grep stops at the first match where its output goes to /dev/null, so that is for those that print it all.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        sink: Any = subprocess.DEVNULL if command[0] == "cat" else output
+        sink: Any = subprocess.DEVNULL if command[0] in ("cat", "gzip", "zstd") else output
         start = time.perf_counter()
         process = subprocess.Popen(command, stdout=sink, stderr=errors, env=environment)
         _, status, usage = os.wait4(process.pid, 0)

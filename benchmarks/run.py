@@ -29,7 +29,8 @@ RIPGREP = "ripgrep -c -F, 1 thread"
 CAT = "cat > /dev/null"
 OURS = "k3triage FILE"
 GIB = 1 << 30
-SUITES = ("healthy", "docker", "dense", "floods", "engines", "memory", "start", "sizes", "events", "follow", "ray")
+SUITES = ("healthy", "docker", "dense", "packed", "floods", "engines", "memory", "start", "sizes", "events")
+SUITES += ("follow", "ray")
 
 
 def make(kind: str, size: int, path: Path) -> Path:
@@ -87,6 +88,23 @@ class Bench:
     def dense(self) -> None:
         """Failing requests: five of six lines are candidates."""
         self._compare("dense", GIB)
+
+    def packed(self) -> None:
+        """Compressed logs, beside the programs that only unpack them."""
+        path = self._log("healthy", GIB)
+        rows = {}
+        for program, ending in (("gzip", "gz"), ("zstd", "zst")):
+            if shutil.which(program) is None:
+                print(f"packed: {program} is not installed, left out", file=sys.stderr)
+                continue
+            packed = path.with_suffix(f".log.{ending}")
+            with packed.open("wb") as file:
+                subprocess.run([program, "-c", str(path)], stdout=file, check=True)
+            alone, ours = f"{program} -dc", f"k3triage FILE.{ending}"
+            rows |= compare({alone: [program, "-dc", str(packed)], ours: k3triage(str(packed))}, self.rounds, alone, {})
+            packed.unlink()
+        self.report["packed"] = {"bytes": path.stat().st_size, "contenders": rows}
+        path.unlink()
 
     def floods(self) -> None:
         """The verdict of each flooded log, and how long it takes."""

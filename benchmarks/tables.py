@@ -37,6 +37,13 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
             figures = (row["wall"], speed, row.get("ratio"), row["cpu"], row.get("cpu_ratio"))
             yield f"| {name} | {' | '.join(map(_number, figures))} | {row['peak_mb']:.0f} |"
         yield from ("", f"`k3triage FILE` takes {rows['times_cat']:.1f} times as long as `cat FILE >/dev/null`.")
+    if "packed" in report:
+        rows = report["packed"]
+        title = f"**Compressed log, {_size(rows['bytes'])} unpacked** (ratios to the program that only unpacks it)"
+        yield from ("", title, "")
+        yield from _head("contender", "wall s", "wall ratio", "cpu s", "peak MB")
+        for name, row in rows["contenders"].items():
+            yield f"| {name} | {row['wall']:.2f} | {row['ratio']:.2f} | {row['cpu']:.2f} | {row['peak_mb']:.0f} |"
     if "engines" in report:
         yield from ("", "**Engines, healthy log of 1 GiB** (ratios to ripgrep)", "")
         yield from _head("engine", "wall s", "wall ratio", "cpu ratio")
