@@ -3,10 +3,8 @@
 import argparse
 import sys
 
+from k3triage.cli.exitcodes import FOUND, UNREAD
 from k3triage.cli.terminal import Progress, message, page_width, wants_color, write
-
-NOT_ACCEPTED = 1
-UNREAD = 3
 
 
 def command(options: argparse.Namespace) -> int:
@@ -30,4 +28,4 @@ def command(options: argparse.Namespace) -> int:
     write(text, options.output)
     if unread:
         return UNREAD
-    return 0 if report.accepted or options.exit_zero else NOT_ACCEPTED
+    return 0 if report.accepted or options.exit_zero else FOUND

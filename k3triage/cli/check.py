@@ -3,10 +3,8 @@
 import argparse
 import sys
 
+from k3triage.cli.exitcodes import FOUND, UNREAD
 from k3triage.cli.terminal import Progress, message, page_width, wants_color, write
-
-VIOLATED = 1
-UNREAD = 3
 
 
 def command(options: argparse.Namespace) -> int:
@@ -27,4 +25,4 @@ def command(options: argparse.Namespace) -> int:
     write(text, options.output)
     if report.unread:
         return UNREAD
-    return VIOLATED if report.violated and not options.exit_zero else 0
+    return FOUND if report.violated and not options.exit_zero else 0

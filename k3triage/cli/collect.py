@@ -11,13 +11,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from k3triage.cli.exitcodes import UNREAD
 from k3triage.cli.terminal import Progress, message
 from k3triage.collect.gather import Summary, Wanted, collect
 from k3triage.collect.machine import LocalMachine
 from k3triage.errors import UsageError
 from k3triage.model.lazy import lazy
 
-NOT_FOUND = 3
 _CONTAINER = lazy(r"[A-Za-z0-9][\w.-]*", re.ASCII)
 _POD = lazy(r"(?:[a-z0-9][a-z0-9.-]*/)?[a-z0-9][a-z0-9.-]*", re.ASCII)
 _SHOWN = 8
@@ -89,4 +89,4 @@ def command(options: argparse.Namespace) -> int:
     with _target(name) as stream, Progress("gathering"):
         summary = collect(LocalMachine(), wanted, stream, timeout=options.timeout, redact=options.redact)
     _tell(summary, name, options.redact)
-    return NOT_FOUND if summary.unknown else 0
+    return UNREAD if summary.unknown else 0

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from k3triage.cli.exitcodes import INTERNAL, INTERRUPTED
 from k3triage.cli.plainwords import COMMANDS, plain_words
 from k3triage.cli.terminal import hush, message
 from k3triage.errors import K3TriageError
 
 if TYPE_CHECKING:
     import argparse
-
-INTERRUPTED = 130
-INTERNAL = 70  # EX_SOFTWARE: a fault of this program, not of an input
 
 
 def _prepare_streams() -> None:

@@ -4,6 +4,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from k3triage.cli.exitcodes import FOUND, INTERRUPTED, UNREAD
 from k3triage.cli.interrupt import interruptible
 from k3triage.cli.terminal import Progress, message, page_width, wants_color, write
 from k3triage.errors import UsageError
@@ -12,10 +13,6 @@ if TYPE_CHECKING:
     import argparse
 
     from k3triage.model.report import Report
-
-FAILED = 1
-UNREAD = 3
-INTERRUPTED = 130
 
 
 def _render(report: "Report", options: "argparse.Namespace") -> str:
@@ -48,7 +45,7 @@ def exit_code(report: "Report", exit_zero: bool) -> int:
 
     if any(item.error for item in report.inputs):
         return UNREAD
-    return 0 if exit_zero or report.status is Status.HEALTHY else FAILED
+    return 0 if exit_zero or report.status is Status.HEALTHY else FOUND
 
 
 def _stats(report: "Report", seconds: float) -> None:
