@@ -6,6 +6,7 @@ anchors. So far away an anchor counts only if it holds one of them: it is *stron
 example of every signature that tells of a fault holds a strong anchor (`rulecheck` proves it on each).
 """
 
+import functools
 import heapq
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ _LONGEST = 10
 # a healthy line, and with the share that its last four have of all bytes there (Hyperscan tells candidates by their
 # ends); and what it is worth that a further anchor holds it.
 _ENGLISH = 0.1
-_ENDING = 0.05
+_ENDING = 0.2
 _BYTES = 20.0
 _ANCHOR = 0.3
 # Healthy lines hold any number, also in hexadecimal.
@@ -27,30 +28,33 @@ HEALTHY = Path(__file__).parent / "tables" / "healthy.txt"
 
 
 def choose(
-    required: Sequence[str], needs: Sequence[Sequence[str]], anchors: Sequence[str], healthy: str, prose: str
+    required: Sequence[str],
+    wanted: Sequence[str],
+    needs: Sequence[Sequence[str]],
+    anchors: Sequence[str],
+    healthy: str,
+    prose: str,
 ) -> list[str]:
     """Short literals, few, none of which stands in a healthy line.
 
-    required: anchors of which each must hold one. needs: for each example the anchors that it holds; one of them must
-    hold one. anchors: those that are better off with one. prose: English text, whose words are common in logs too. An
-    anchor that consists of healthy words alone is taken whole.
+    required: anchors of which each must hold one; one that consists of healthy words alone is taken whole. wanted: the
+    same, but those that are short or healthy go without. needs: for each example the anchors that it holds; one of them
+    must hold one. anchors: those that are better off with one. prose: English text, whose words are common in logs too.
     """
     common = set(_cuts(healthy))
     english = Counter(_cuts(prose))
     endings = Counter(healthy[i : i + 3] for i in range(len(healthy) - 2))
-    pieces: dict[str, frozenset[str]] = {}
+
+    @functools.cache
+    def telling(anchor: str) -> frozenset[str]:
+        cuts = set(_cuts(anchor)) - common
+        return frozenset(cut for cut in cuts if not any(map(str.isdigit, cut)) and not _NUMBER.issuperset(cut))
 
     def parts(anchor: str) -> frozenset[str]:
-        if anchor not in pieces:
-            telling = {
-                cut
-                for cut in set(_cuts(anchor)) - common
-                if not any(map(str.isdigit, cut)) and not _NUMBER.issuperset(cut)
-            }
-            pieces[anchor] = frozenset(telling) or frozenset({anchor})
-        return pieces[anchor]
+        return telling(anchor) or frozenset({anchor})
 
     items = [parts(anchor) for anchor in required]
+    items += [telling(anchor) for anchor in wanted if len(anchor) >= _SHORTEST and telling(anchor)]
     items += [frozenset().union(*map(parts, held)) for held in needs if held]
     shares = Counter(healthy)
 

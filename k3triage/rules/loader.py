@@ -110,6 +110,10 @@ def _load(extra: tuple[str, ...]) -> Pack:
     return _thaw(data, pages)
 
 
+# What is wrong there keeps a server from starting, or is an echo.
+_EARLY = frozenset(("config", "dependency", "model", "container", "startup_oom", "unknown"))
+
+
 @functools.cache
 def shipped_pack() -> tuple[dict[str, Any], Pages]:
     """The shipped pack in its compiled form, and its pages; files are named relative to the folder of this module."""
@@ -199,7 +203,17 @@ def _cover(data: dict[str, Any], examples: Sequence[str], prose: str) -> list[st
         if not any(literal in text for literal in required)
     ]
     everywhere = [row["literal"] for row in data["anchor"] if row.get("everywhere")]
-    return choose(required, needs, faults, HEALTHY.read_text(encoding="utf-8"), prose) + everywhere
+    return choose(required, sorted(_late(data)), needs, faults, HEALTHY.read_text(encoding="utf-8"), prose) + everywhere
+
+
+def _late(data: dict[str, Any]) -> set[str]:
+    """Anchors of what may break a server that has been up for long: beyond the start of a long log they must count."""
+    late = {row["id"] for row in data["infos"] if row["phase"] in (None, "serving") and row["layer"] not in _EARLY}
+    return {
+        row["anchor"]
+        for row in data["signatures"]
+        if row["cause"] in late and row["role"] == "root" and row.get("anchor")
+    }
 
 
 def read_links(path: Path, causes: Collection[str]) -> dict[str, Any]:
