@@ -53,9 +53,15 @@ def choose(
     def parts(anchor: str) -> frozenset[str]:
         return telling(anchor) or frozenset({anchor})
 
-    items = [parts(anchor) for anchor in required]
-    items += [telling(anchor) for anchor in wanted if len(anchor) >= _SHORTEST and telling(anchor)]
-    items += [frozenset().union(*map(parts, held)) for held in needs if held]
+    # What has no choice comes first: an anchor that holds it needs no other.
+    fixed = {next(iter(parts(anchor))) for anchor in required if len(parts(anchor)) == 1}
+
+    def is_open(anchor: str) -> bool:
+        return not any(literal in anchor for literal in fixed)
+
+    items = [parts(anchor) for anchor in required if is_open(anchor)]
+    items += [telling(anchor) for anchor in wanted if is_open(anchor) and len(anchor) >= _SHORTEST and telling(anchor)]
+    items += [frozenset().union(*map(parts, held)) for held in needs if held and all(map(is_open, held))]
     shares = Counter(healthy)
 
     def cost(literal: str) -> float:
@@ -63,7 +69,8 @@ def choose(
         return (1 + _ENGLISH * english[literal]) * (1 + _ENDING * endings[literal[-3:]]) * (1 + _BYTES * share)
 
     costs = {literal: cost(literal) for literal in frozenset().union(*items)}
-    return _hitting_set(items, [parts(anchor) for anchor in anchors], costs)
+    wishes = [parts(anchor) for anchor in anchors if is_open(anchor)]
+    return sorted(fixed | _hitting_set(items, wishes, costs))
 
 
 def _cuts(text: str) -> Iterator[str]:
@@ -82,7 +89,7 @@ def _places(items: Sequence[frozenset[str]], literals: Collection[str]) -> dict[
 
 def _hitting_set(
     items: Sequence[frozenset[str]], wishes: Sequence[frozenset[str]], costs: Mapping[str, float]
-) -> list[str]:
+) -> set[str]:
     """Literals of which each item holds one: again and again the one that gives most for its cost."""
     held, wished = _places(items, costs), _places(wishes, costs)
     open_items, open_wishes = set(range(len(items))), set(range(len(wishes)))
@@ -94,14 +101,14 @@ def _hitting_set(
     # What a literal is worth only falls, so the best is one whose worth is what it was when it was queued.
     queue = [(-worth(literal), literal) for literal in costs]
     heapq.heapify(queue)
-    chosen = []
+    chosen = set()
     while open_items:
         queued, literal = heapq.heappop(queue)
         now = worth(literal)
         if now and now < -queued:
             heapq.heappush(queue, (-now, literal))
         elif now:
-            chosen.append(literal)
+            chosen.add(literal)
             open_items -= held[literal]
             open_wishes -= wished[literal]
-    return sorted(chosen)
+    return chosen
