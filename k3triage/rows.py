@@ -1,7 +1,7 @@
 """Events as lines of JSON: every line of an input, without a model for any of them."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -10,10 +10,23 @@ import orjson
 from k3triage.grammar import Tracebacks, to_line
 from k3triage.grammar.events import event_row, traceback_row
 from k3triage.ingest import Source, Unwrapper, explode
+from k3triage.ingest.inputs import Readable, openers
+from k3triage.ingest.whole import DOCUMENT_LIMIT, LINE_LIMIT, may_be_document, up_to
 from k3triage.lane import Lane
 from k3triage.model.records import Line, RawLine, Record, TracebackBlock
-from k3triage.pipeline import DOCUMENT_LIMIT, LINE_LIMIT, may_be_document, up_to
 from k3triage.report.clean import escape_json
+
+
+def event_lines(*inputs: Readable, unread: Callable[[str, str], object] | None = None) -> Iterator[bytes]:
+    """The JSON of `k3triage.events`, many times as fast: whole lines, many of them at once, in UTF-8.
+
+    Control and invisible characters are escaped, so it is safe to print. inputs, unread: as for `k3triage.events`.
+    """
+    for open_ in openers(inputs):
+        source = open_()
+        yield from rows(source)
+        if source.error is not None and unread is not None:
+            unread(source.name, source.error)
 
 
 def rows(source: Source) -> Iterator[bytes]:

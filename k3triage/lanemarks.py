@@ -1,0 +1,78 @@
+"""Which lines of a block hold something that the fast lane of `events` must look at, or must leave."""
+
+import re
+from bisect import bisect_right
+
+from k3triage.model.anchors import Anchor
+from k3triage.scan.anchors import AnchorSet
+from k3triage.scan.engines import Engines
+
+# A message that holds one of these is not for the lane.
+_SPECIAL = (
+    "|",
+    "[repeated ",
+    "out of memory",
+    "NCCL error in",
+    "CUDA error: ",
+    "with config: ",
+    "args: ",
+    "Prefix cache hit rate: GPU",
+    "it/s]",
+    "s/it]",
+    "]8;",
+    "^[",
+    "#033",
+)
+# These begin a traceback, of which the lane tells those who put it together; the last as JSON spells it.
+_STACK = ("Traceback", 'File "', 'File \\"')
+WORDS = (*_SPECIAL, *_STACK)
+SPECIAL = re.compile("|".join(map(re.escape, _SPECIAL)))
+STACK = re.compile("|".join(map(re.escape, _STACK)))
+# In a block a line ends at a newline, in JSON at the escape of one.
+COLOUR = re.compile(r"\[(?:\d{1,3}(?:;\d{1,3})*m|m(?=[ (\[\n\\]|\Z))")
+# Events cut what is longer than 20,000 characters.
+LONGEST = 16_000
+_PLAIN = bytes(range(32, 127)) + b"\n"
+
+
+class Marks:
+    """Finds them with one pass for all words; `apart` and `stacks` are the indexes of lines.
+
+    apart: not for the lane, unless a closer look says so. stacks: may belong to a traceback.
+    """
+
+    def __init__(self) -> None:
+        self.apart: set[int] = set()
+        self.stacks: set[int] = set()
+        self._engines = Engines(AnchorSet([Anchor(word.encode(), "fault") for word in WORDS]), "auto")
+
+    def read(self, data: bytes, text: str, lengths: list[int], starts: list[int], *, escaped: bool) -> None:
+        """Look at whole lines.
+
+        text: the same, a character a byte. lengths: of the lines. starts: the offset at which each line begins, and the
+        one behind the last. escaped: the lines are JSON, of which backslashes are a part.
+        """
+        apart, stacks = self.apart, self.stacks
+        apart.clear()
+        stacks.clear()
+        self._engines.expect(starts[-1])
+        for i in self._engines.get().present(data, 0, len(data)):
+            _mark(data, WORDS[i].encode(), starts, stacks if WORDS[i] in _STACK else apart)
+        if not escaped:
+            _mark(data, b"\\", starts, apart)
+        for odd in set(data.translate(None, _PLAIN)):
+            _mark(data, bytes((odd,)), starts, apart)
+        for match in COLOUR.finditer(text):
+            apart.add(bisect_right(starts, starts[0] + match.start()) - 1)
+        if max(lengths, default=0) > LONGEST:
+            apart.update(i for i, length in enumerate(lengths) if length > LONGEST)
+
+
+def _mark(data: bytes, word: bytes, starts: list[int], found: set[int]) -> None:
+    base = starts[0]
+    at = data.find(word)
+    while at >= 0:
+        index = bisect_right(starts, base + at)
+        found.add(index - 1)
+        # One in a line is enough.
+        at = data.find(word, starts[index] - base) if index < len(starts) else -1
