@@ -11,17 +11,16 @@ one by one.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from itertools import accumulate, count, repeat
-from operator import add as plus
+from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from k3triage.grammar import Tracebacks
 from k3triage.ingest import Unwrapper
-from k3triage.lanehead import BRACKET, COLON, CRI, DOCKER, NCCL, PLAIN, Head, Heads
-from k3triage.lanemarks import COLOUR, SPECIAL, STACK, WORDS, Marks
+from k3triage.lanehead import BRACKET, COLON, NCCL, Head, Heads
+from k3triage.lanemarks import COLOUR, LONGEST, SPECIAL, STACK, WORDS, Marks
 from k3triage.lanemessage import Requests, closely, quoted, stats
-from k3triage.laneopen import open_cri, open_cri_line, open_docker, open_docker_line
+from k3triage.laneopen import CRI, DOCKER, PLAIN, Opened, open_block, open_line
 from k3triage.model.records import Header, Line, RawLine, Record
 
 _ENOUGH = 5_000
@@ -31,7 +30,6 @@ _DATE = re.compile(r"-\d\d ")
 
 Slow = Callable[[RawLine], tuple[bytes, bool]]
 Tell = Callable[[Line], bytes]
-Rows = Iterator[tuple[str, str, int, int]]
 
 
 class Lane:
@@ -69,92 +67,103 @@ class Lane:
         """The JSON of whole lines, of which the first is line `number` and begins at `offset`."""
         # One character a byte, so that lengths are those of the bytes; only ASCII lines take the lane.
         block = data.decode("latin-1")
-        lines = block.split("\n")
-        if lines[-1] == "":
-            lines.pop()
-        lengths = list(map(len, lines))
-        starts = list(map(plus, accumulate(lengths, initial=offset), count()))
-        envelope = _envelope(lines)
-        self._marks.read(data, block, lengths, starts, escaped=envelope == DOCKER)
-        texts: list[str] = lines
-        times: Iterator[str] = repeat("")
-        if envelope == DOCKER:
-            texts, opened = open_docker(block, lines)
-            times = iter(opened)
-        elif envelope == CRI:
-            texts, opened = open_cri(lines)
-            times = iter(opened)
+        if block[-1:] != "\n":
+            block += "\n"
+        envelope = _envelope(block)
+        opened = open_block(block, envelope)
+        self._marks.read(data, block, offset, escaped=envelope == DOCKER)
+        if max(opened.lengths) + opened.common > LONGEST:
+            self._marks.read_lengths(opened.lengths, opened.common + 1, offset)
         out: list[str] = []
-        self._lines(out, envelope, lines, zip(texts, times, starts, count(number), strict=False))
-        self._weigh(len(lines))
+        self._lines(out, envelope, opened, block, offset, number)
+        self._weigh(len(opened.texts))
         return "".join(out).encode("latin-1")
 
-    def _lines(self, out: list[str], envelope: str, lines: list[str], rows: Rows) -> None:
-        """Write the JSON of the lines. rows: text, time, offset and number of each."""
+    def _lines(self, out: list[str], envelope: str, opened: Opened, block: str, base: int, first: int) -> None:
+        """Write the JSON of the lines of a block."""
         near = self._heads.near[envelope]
         brackets, colons = near[BRACKET], near[COLON]
         escaped = envelope == DOCKER
         requests, known = self._requests[escaped], self._requests[escaped].known
-        quote, asked = ("\\", ' - \\"') if escaped else ('"', ' - "')
+        asked = ' - \\"' if escaped else ' - "'
         apart, stacks = self._marks.apart, self._marks.stacks
         start, speakers, has_date = self._start, self._speakers, _DATE.search
         add = out.append
-        index = -1
-        left = 0
-        for text, time, offset, number in rows:
-            index += 1
-            said = None
-            if not (index in apart or self._busy):
+        texts, times, lengths, common = opened
+        next_offset, left = base, 0
+        busy = self._busy
+        # The last header of uvicorn: most lines of a server have the same one.
+        latest: Head | None = None
+        usual, size = "\n", 1
+        for text, time, length, number in zip(texts, times, lengths, count(first), strict=False):
+            offset = next_offset
+            next_offset += length + common + 1
+            row = None
+            if busy or offset in apart:
+                head = None
+            elif text.startswith(usual):
+                head, message = latest, text[size:]
+            else:
                 key, _, message = text.partition(BRACKET)
                 head = brackets.get(key)
                 if head is None:
                     key, _, message = text.partition(COLON)
                     head = colons.get(key)
                     if head is not None:
-                        client, _, request = message.partition(asked)
-                        try:
-                            found = known[request]
-                        except KeyError:
-                            found = requests.learn(request)
-                        if not (
-                            found is None
-                            or not client
-                            or " " in client
-                            or "[" in client
-                            or '"' in client
-                            or quote in client
-                        ):
-                            said = f'{client} - \\"{found[0]}'
-                            after = f',"kind":"access","client":"{client}",{found[1]}'
-                else:
-                    if head.nccl:
-                        # A message that is not for the lane becomes an empty one, which is none either.
-                        message = message[10:] if message.startswith(NCCL) and message[10:11] != " " else ""
-                        if message[2:3] == "-" or " NCCL " in message:
-                            message = ""
-                    after = head.after
-                    if message[:1] in "EA0123456789" and "throughput: " in message and not head.nccl:
-                        counted = stats(message)
-                        if counted is not None:
-                            said, after = message, counted
-                    elif not (
-                        not message
-                        or ("=" in message and " pid=" in message)
-                        or ("-" in message and has_date(message) is not None)
-                    ):
-                        if not escaped:
-                            said = message.replace('"', '\\"') if '"' in message else message
-                        elif not ("\\" in message or '"' in message) or quoted(message):
-                            said = message
-            if said is None or head is None:
-                self.took_docker = self.took_docker or (escaped and index > left)
+                        latest, usual, size = head, key + COLON, len(key) + len(COLON)
+            if head is None:
+                pass
+            elif head is latest:
+                client, _, request = message.partition(asked)
+                try:
+                    found = known[request]
+                except KeyError:
+                    found = requests.learn(request)
+                if (
+                    found is not None
+                    and client
+                    and " " not in client
+                    and "[" not in client
+                    and '"' not in client
+                    and not (escaped and "\\" in client)
+                ):
+                    asking, after = found
+                    row = (
+                        f'{start}{number},"byte_offset":{offset},"time":{time}{head.before}{client} - \\"{asking}'
+                        f'","kind":"access","client":"{client}",{after}'
+                    )
+            else:
+                if head.nccl:
+                    # A message that is not for the lane becomes an empty one, which is none either.
+                    message = message[10:] if message.startswith(NCCL) and message[10:11] != " " else ""
+                    if message[2:3] == "-" or " NCCL " in message:
+                        message = ""
+                if message[:1] in "EA0123456789" and "throughput: " in message and not head.nccl:
+                    counted = stats(message)
+                    if counted is not None:
+                        row = f'{start}{number},"byte_offset":{offset},"time":{time}{head.before}{message}{counted}'
+                elif message and not (
+                    ("=" in message and " pid=" in message) or ("-" in message and has_date(message) is not None)
+                ):
+                    said = message
+                    if escaped:
+                        if ("\\" in message or '"' in message) and not quoted(message):
+                            said = ""
+                    elif '"' in message:
+                        said = message.replace('"', '\\"')
+                    if said:
+                        row = f'{start}{number},"byte_offset":{offset},"time":{time}{head.before}{said}{head.after}'
+            if row is None or head is None:
+                self.took_docker = self.took_docker or (escaped and number - first > left)
                 left += 1
-                add(self._leave(lines[index], offset, number))
+                at = offset - base
+                add(self._leave(block[at : at + length + common], offset, number))
+                busy = self._busy
                 continue
-            add(f'{start}{number},"byte_offset":{offset},"time":{time or head.time}{head.before}"{said}"{after}')
-            if head.loud or index in stacks or (speakers and head.speaker in speakers):
+            add(row)
+            if head.loud or ((stacks or speakers) and (offset in stacks or head.speaker in speakers)):
                 add(self._told(head, message.replace('\\"', '"') if escaped else message, number, offset, time))
-        self.took_docker = self.took_docker or (escaped and index >= left)
+        self.took_docker = self.took_docker or (escaped and number - first >= left)
 
     def _leave(self, raw: str, offset: int, number: int) -> str:
         """The JSON of a line that the loop left: after a closer look, or the slow way."""
@@ -173,11 +182,11 @@ class Lane:
         text, time, envelope = raw, "", PLAIN
         first = raw[:1]
         if first == "{":
-            text, time = open_docker_line(raw)
             envelope = DOCKER
+            text, time = open_line(raw, DOCKER)
         elif "0" <= first <= "9":
-            text, time = open_cri_line(raw)
             envelope = CRI
+            text, time = open_line(raw, CRI)
         split = self._heads.split(text, envelope)
         if split is None:
             return None
@@ -187,7 +196,7 @@ class Lane:
         rest = closely(head, message)
         if rest is None:
             return None
-        row = f'{self._start}{number},"byte_offset":{offset},"time":{time or head.time}{rest}'
+        row = f'{self._start}{number},"byte_offset":{offset},"time":{time}{rest}'
         if envelope == DOCKER:
             self.took_docker = True
         if head.loud or STACK.search(message) is not None or head.speaker in self._speakers:
@@ -209,9 +218,12 @@ class Lane:
             self._seen //= 2
 
 
-def _envelope(lines: list[str]) -> str:
+def _envelope(block: str) -> str:
     """The envelope that most of the lines seem to have."""
-    firsts = [line[:1] for line in lines[:: len(lines) // _SAMPLE + 1]]
+    firsts = [block[0]]
+    for at in range(0, len(block), len(block) // _SAMPLE + 1):
+        end = block.find("\n", at) + 1
+        firsts.append(block[end : end + 1])
     if firsts.count("{") * 2 > len(firsts):
         return DOCKER
     return CRI if sum(map(str.isdigit, firsts)) * 2 > len(firsts) else PLAIN

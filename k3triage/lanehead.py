@@ -8,10 +8,8 @@ from typing import Any
 from k3triage.grammar import to_line
 from k3triage.grammar.events import event_row
 from k3triage.ingest import Unwrapper
-from k3triage.laneopen import OPENING
-from k3triage.model.records import Process, RawLine
-
-PLAIN, DOCKER, CRI = "", "docker-json", "cri"
+from k3triage.laneopen import CRI, DOCKER, OPENING, PLAIN
+from k3triage.model.records import Line, Process, RawLine
 
 _LEVELS = frozenset(("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"))
 _KINDS = frozenset(("vllm", "nccl", "uvicorn"))
@@ -28,8 +26,8 @@ _WITHIN = 240
 class Head:
     """All lines with one header: the JSON around their message, and what tracebacks ask of a line.
 
-    time: the JSON of the envelope's time where the header holds it. before: from the clock to the message. loud: such a
-    line alone may show an exception.
+    before: the JSON from the time to the message, without the time where an envelope holds it. loud: such a line alone
+    may show an exception.
     """
 
     __slots__ = (
@@ -44,10 +42,9 @@ class Head:
         "process",
         "seconds",
         "speaker",
-        "time",
     )
 
-    def __init__(self, row: str, line: Any) -> None:
+    def __init__(self, row: str, line: Line, time: str) -> None:
         record, header = line.record, line.header
         self.kind: str = header.kind
         self.nccl = self.kind == "nccl"
@@ -59,17 +56,17 @@ class Head:
         self.speaker: tuple[str, Process] = (record.source, record.process)
         self.loud = header.level in ("ERROR", "CRITICAL")
         before, _, after = row.partition(f'"message":"{_PROBE}"')
-        self.time, _, clock = before.partition('"byte_offset":0,"time":')[2].partition(',"clock":')
-        self.before = f',"clock":{clock}"message":'
-        self.after = after + "\n"
+        before = before.partition(f'"byte_offset":0,"time":{time}')[2]
+        self.before = before and f'{before}"message":"'
+        self.after = f'"{after}\n'
 
 
 class Heads:
     """The headers seen so far, by envelope.
 
     probe: an unwrapper of the source, for this alone. unusable: what a header for the lane does not hold.
-    near: the known headers as they stand in the lines of an envelope, up to the mark that ends them: `BRACKET` or
-    `COLON`; for Docker behind `OPENING`.
+    near: the known headers as they stand in an opened line of an envelope, up to the mark that ends them: `BRACKET` or
+    `COLON`.
     """
 
     def __init__(self, probe: Unwrapper, dump: Callable[[dict[str, Any]], bytes], unusable: re.Pattern[str]) -> None:
@@ -101,7 +98,7 @@ class Heads:
             near = self.near[envelope][mark]
             if len(near) >= _MOST:
                 near.clear()
-            near[OPENING + text[:at] if envelope == DOCKER else text[:at]] = head
+            near[OPENING[envelope] + text[:at]] = head
         return head, text[end:]
 
     def _find(self, key: str, envelope: str) -> Head | None:
@@ -131,5 +128,6 @@ class Heads:
         header = line.header
         if header.kind not in _KINDS or header.level not in _LEVELS or header.message != _PROBE:
             return None
-        head = Head(self._dump(event_row(line)).decode(), line)
-        return head if envelope == PLAIN or head.time == _TIME_JSON else None
+        time = "" if envelope == PLAIN else _TIME_JSON
+        head = Head(self._dump(event_row(line)).decode(), line, time)
+        return head if head.before else None

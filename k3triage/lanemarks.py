@@ -1,7 +1,6 @@
 """Which lines of a block hold something that the fast lane of `events` must look at, or must leave."""
 
 import re
-from bisect import bisect_right
 
 from k3triage.model.anchors import Anchor
 from k3triage.scan.anchors import AnchorSet
@@ -36,7 +35,7 @@ _PLAIN = bytes(range(32, 127)) + b"\n"
 
 
 class Marks:
-    """Finds them with one pass for all words; `apart` and `stacks` are the indexes of lines.
+    """Finds them with one pass for all words; `apart` and `stacks` are the offsets of lines in the source.
 
     apart: not for the lane, unless a closer look says so. stacks: may belong to a traceback.
     """
@@ -46,33 +45,36 @@ class Marks:
         self.stacks: set[int] = set()
         self._engines = Engines(AnchorSet([Anchor(word.encode(), "fault") for word in WORDS]), "auto")
 
-    def read(self, data: bytes, text: str, lengths: list[int], starts: list[int], *, escaped: bool) -> None:
-        """Look at whole lines.
+    def read(self, data: bytes, text: str, offset: int, *, escaped: bool) -> None:
+        """Look at whole lines that begin at `offset`.
 
-        text: the same, a character a byte. lengths: of the lines. starts: the offset at which each line begins, and the
-        one behind the last. escaped: the lines are JSON, of which backslashes are a part.
+        text: the same, a character a byte. escaped: the lines are JSON, of which backslashes are a part.
         """
         apart, stacks = self.apart, self.stacks
         apart.clear()
         stacks.clear()
-        self._engines.expect(starts[-1])
+        self._engines.expect(offset + len(data))
         for i in self._engines.get().present(data, 0, len(data)):
-            _mark(data, WORDS[i].encode(), starts, stacks if WORDS[i] in _STACK else apart)
+            _mark(data, WORDS[i].encode(), offset, stacks if WORDS[i] in _STACK else apart)
         if not escaped:
-            _mark(data, b"\\", starts, apart)
+            _mark(data, b"\\", offset, apart)
         for odd in set(data.translate(None, _PLAIN)):
-            _mark(data, bytes((odd,)), starts, apart)
+            _mark(data, bytes((odd,)), offset, apart)
         for match in COLOUR.finditer(text):
-            apart.add(bisect_right(starts, starts[0] + match.start()) - 1)
-        if max(lengths, default=0) > LONGEST:
-            apart.update(i for i, length in enumerate(lengths) if length > LONGEST)
+            apart.add(offset + text.rfind("\n", 0, match.start()) + 1)
+
+    def read_lengths(self, lengths: list[int], more: int, offset: int) -> None:
+        """Mark lines that are too long. more: by how much the lines are longer than `lengths`, newlines counted."""
+        for length in lengths:
+            if length + more > LONGEST:
+                self.apart.add(offset)
+            offset += length + more
 
 
-def _mark(data: bytes, word: bytes, starts: list[int], found: set[int]) -> None:
-    base = starts[0]
+def _mark(data: bytes, word: bytes, offset: int, found: set[int]) -> None:
     at = data.find(word)
     while at >= 0:
-        index = bisect_right(starts, base + at)
-        found.add(index - 1)
+        found.add(offset + data.rfind(b"\n", 0, at) + 1)
         # One in a line is enough.
-        at = data.find(word, starts[index] - base) if index < len(starts) else -1
+        end = data.find(b"\n", at)
+        at = data.find(word, end) if end >= 0 else -1

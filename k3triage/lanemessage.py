@@ -39,7 +39,7 @@ def stats(message: str) -> str | None:
         return None
     engine, engines, prompt, generation, running, waiting, usage, hits, external = match.groups("null")
     return (
-        f',"kind":"engine_stats","engine":{engine},"engines":{engines},"prompt_rate":{prompt},'
+        f'","kind":"engine_stats","engine":{engine},"engines":{engines},"prompt_rate":{prompt},'
         f'"generation_rate":{generation},"running":{running},"waiting":{waiting},"swapped":null,'
         f'"kv_cache_usage":{usage},"prefix_cache_hit_rate":{hits},"external_hit_rate":{external},'
         '"preemptions":null,"deferred":null}\n'
@@ -56,7 +56,7 @@ def closely(head: Head, message: str) -> str | None:
             if found is None or '"' in message:
                 return None
             fields = orjson.dumps(stats_row(found)).decode()
-            return f'{head.before}"{message}",{fields[1:]}\n'
+            return f'{head.before}{message}",{fields[1:]}\n'
     elif message[0] == " ":
         return None
     elif head.kind == "uvicorn":
@@ -67,7 +67,7 @@ def closely(head: Head, message: str) -> str | None:
         return None
     if '"' in message:
         message = message.replace('"', '\\"')
-    return f'{head.before}"{message}"{head.after}'
+    return f"{head.before}{message}{head.after}"
 
 
 def _single(message: str) -> bool:
