@@ -10,7 +10,6 @@ from k3triage.model import halt
 from k3triage.model.records import TracebackBlock
 from k3triage.partials import PartialTriage, scan_slice
 from k3triage.pipeline import every_line, limits_for, read
-from k3triage.rows import event_lines
 from k3triage.rules import load_pack
 from k3triage.scan import EngineName
 
@@ -143,6 +142,16 @@ def events(*inputs: Input, unread: Callable[[str, str], object] | None = None) -
             yield traceback_event(item) if isinstance(item, TracebackBlock) else event(item)
         if source.error is not None and unread is not None:
             unread(source.name, source.error)
+
+
+def event_lines(*inputs: Input, unread: Callable[[str, str], object] | None = None) -> Iterator[bytes]:
+    """The JSON of the same events, many times as fast: whole lines, many of them at once, in UTF-8.
+
+    Control and invisible characters are escaped, so it is safe to print. unread: as for `events`.
+    """
+    from k3triage.rows import event_lines as lines
+
+    return lines(*inputs, unread=unread)
 
 
 def _redacted(report: "Report") -> "Report":

@@ -16,11 +16,12 @@ from itertools import count
 from typing import Any
 
 from k3triage.grammar import Tracebacks
+from k3triage.grammar.events import event_row
 from k3triage.ingest import Unwrapper
 from k3triage.lanehead import BRACKET, COLON, NCCL, Head, Heads
-from k3triage.lanemarks import COLOUR, LONGEST, SPECIAL, STACK, WORDS, Marks
+from k3triage.lanemarks import COLOUR, FOREIGN, LONGEST, STACK, TELLING, WORDS, Marks
 from k3triage.lanemessage import Requests, closely, quoted, stats
-from k3triage.laneopen import CRI, DOCKER, PLAIN, Opened, open_block, open_line
+from k3triage.laneopen import CRI, DOCKER, PLAIN, TIME, Opened, open_block, open_line
 from k3triage.model.records import Header, Line, RawLine, Record
 
 _ENOUGH = 5_000
@@ -54,7 +55,7 @@ class Lane:
         self.took_docker = False
         self._name = name
         self._speakers = tracebacks.speakers
-        self._slow, self._tell = slow, tell
+        self._dump, self._slow, self._tell = dump, slow, tell
         self._start = '{"source":' + dump({"source": name}).decode()[len('{"source":') : -1] + ',"line":'
         unusable = re.compile("|".join(map(re.escape, (*WORDS, "\\"))) + "|" + COLOUR.pattern)
         self._heads = Heads(Unwrapper(name, head), dump, unusable)
@@ -63,21 +64,21 @@ class Lane:
         self._seen = self._missed = 0
         self._busy = False
 
-    def run(self, data: bytes, offset: int, number: int) -> bytes:
-        """The JSON of whole lines, of which the first is line `number` and begins at `offset`."""
+    def run(self, data: bytes, offset: int, number: int) -> tuple[bytes, int]:
+        """The JSON of whole lines, of which the first is line `number` and begins at `offset`; how many they are."""
         # One character a byte, so that lengths are those of the bytes; only ASCII lines take the lane.
         block = data.decode("latin-1")
         if block[-1:] != "\n":
             block += "\n"
         envelope = _envelope(block)
-        opened = open_block(block, envelope)
         self._marks.read(data, block, offset, escaped=envelope == DOCKER)
+        opened = open_block(block, envelope, spelt=self._marks.spelt)
         if max(opened.lengths) + opened.common > LONGEST:
             self._marks.read_lengths(opened.lengths, opened.common + 1, offset)
         out: list[str] = []
         self._lines(out, envelope, opened, block, offset, number)
         self._weigh(len(opened.texts))
-        return "".join(out).encode("latin-1")
+        return "".join(out).encode("latin-1"), len(opened.texts)
 
     def _lines(self, out: list[str], envelope: str, opened: Opened, block: str, base: int, first: int) -> None:
         """Write the JSON of the lines of a block."""
@@ -87,19 +88,19 @@ class Lane:
         requests, known = self._requests[escaped], self._requests[escaped].known
         asked = ' - \\"' if escaped else ' - "'
         apart, stacks = self._marks.apart, self._marks.stacks
-        start, speakers, has_date = self._start, self._speakers, _DATE.search
+        start, speakers, tell, has_date = self._start, self._speakers, self._tell, _DATE.search
         add = out.append
         texts, times, lengths, common = opened
-        next_offset, left = base, 0
+        next_offset, more, left = base, common + 1, 0
         busy = self._busy
         # The last header of uvicorn: most lines of a server have the same one.
         latest: Head | None = None
         usual, size = "\n", 1
         for text, time, length, number in zip(texts, times, lengths, count(first), strict=False):
             offset = next_offset
-            next_offset += length + common + 1
+            next_offset += length + more
             row = None
-            if busy or offset in apart:
+            if busy or (apart and offset in apart):
                 head = None
             elif text.startswith(usual):
                 head, message = latest, text[size:]
@@ -128,10 +129,7 @@ class Lane:
                     and not (escaped and "\\" in client)
                 ):
                     asking, after = found
-                    row = (
-                        f'{start}{number},"byte_offset":{offset},"time":{time}{head.before}{client} - \\"{asking}'
-                        f'","kind":"access","client":"{client}",{after}'
-                    )
+                    row = f'{start}{number},"byte_offset":{offset}{time}{head.before}{client}{asking}{client}{after}'
             else:
                 if head.nccl:
                     # A message that is not for the lane becomes an empty one, which is none either.
@@ -141,7 +139,7 @@ class Lane:
                 if message[:1] in "EA0123456789" and "throughput: " in message and not head.nccl:
                     counted = stats(message)
                     if counted is not None:
-                        row = f'{start}{number},"byte_offset":{offset},"time":{time}{head.before}{message}{counted}'
+                        row = f'{start}{number},"byte_offset":{offset}{time}{head.before}{message}{counted}'
                 elif message and not (
                     ("=" in message and " pid=" in message) or ("-" in message and has_date(message) is not None)
                 ):
@@ -152,7 +150,7 @@ class Lane:
                     elif '"' in message:
                         said = message.replace('"', '\\"')
                     if said:
-                        row = f'{start}{number},"byte_offset":{offset},"time":{time}{head.before}{said}{head.after}'
+                        row = f'{start}{number},"byte_offset":{offset}{time}{head.before}{said}{head.after}'
             if row is None or head is None:
                 self.took_docker = self.took_docker or (escaped and number - first > left)
                 left += 1
@@ -162,7 +160,11 @@ class Lane:
                 continue
             add(row)
             if head.loud or ((stacks or speakers) and (offset in stacks or head.speaker in speakers)):
-                add(self._told(head, message.replace('\\"', '"') if escaped else message, number, offset, time))
+                if escaped:
+                    message = message.replace('\\"', '"')
+                done = tell(self._line(head, message, number, offset, time))
+                if done:
+                    add(done.decode("latin-1"))
         self.took_docker = self.took_docker or (escaped and number - first >= left)
 
     def _leave(self, raw: str, offset: int, number: int) -> str:
@@ -191,24 +193,28 @@ class Lane:
         if split is None:
             return None
         head, message = split
-        if SPECIAL.search(message) is not None:
-            return None
-        rest = closely(head, message)
+        rest = closely(head, message) if FOREIGN.search(message) is None else None
         if rest is None:
             return None
-        row = f'{self._start}{number},"byte_offset":{offset},"time":{time}{rest}'
+        line = None
+        if TELLING.search(message) is None:
+            row = f'{self._start}{number},"byte_offset":{offset}{time}{rest}'
+        elif head.kind == "vllm":
+            line = self._line(head, message, number, offset, time)
+            row = self._dump(event_row(line)).decode("latin-1") + "\n"
+        else:
+            return None
         if envelope == DOCKER:
             self.took_docker = True
         if head.loud or STACK.search(message) is not None or head.speaker in self._speakers:
-            row += self._told(head, message, number, offset, time)
+            row += self._tell(line or self._line(head, message, number, offset, time)).decode("latin-1")
         return row
 
-    def _told(self, head: Head, message: str, number: int, offset: int, time: str) -> str:
-        """The JSON of the tracebacks that a line which took the lane shows to be complete."""
-        seconds = float(time) if time else head.seconds
+    def _line(self, head: Head, message: str, number: int, offset: int, time: str) -> Line:
+        """The line, as far as its event and tracebacks look at it."""
+        seconds = float(time[len(TIME) :]) if time else head.seconds
         record = Record(self._name, number, offset, "", "", (), seconds, None, head.speaker[1])
-        header = Header(head.kind, message, message, head.level, head.clock, head.location, head.process)
-        return self._tell(Line(record, header)).decode("latin-1")
+        return Line(record, Header(head.kind, message, message, head.level, head.clock, head.location, head.process))
 
     def _weigh(self, lines: int) -> None:
         self._seen += lines

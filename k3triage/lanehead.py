@@ -8,7 +8,7 @@ from typing import Any
 from k3triage.grammar import to_line
 from k3triage.grammar.events import event_row
 from k3triage.ingest import Unwrapper
-from k3triage.laneopen import CRI, DOCKER, OPENING, PLAIN
+from k3triage.laneopen import CRI, DOCKER, OPENING, PLAIN, TIME
 from k3triage.model.records import Line, Process, RawLine
 
 _LEVELS = frozenset(("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"))
@@ -26,8 +26,8 @@ _WITHIN = 240
 class Head:
     """All lines with one header: the JSON around their message, and what tracebacks ask of a line.
 
-    before: the JSON from the time to the message, without the time where an envelope holds it. loud: such a line alone
-    may show an exception.
+    before: the JSON behind the offset, up to the message, without the time where an envelope holds it. loud: such a
+    line alone may show an exception.
     """
 
     __slots__ = (
@@ -56,7 +56,7 @@ class Head:
         self.speaker: tuple[str, Process] = (record.source, record.process)
         self.loud = header.level in ("ERROR", "CRITICAL")
         before, _, after = row.partition(f'"message":"{_PROBE}"')
-        before = before.partition(f'"byte_offset":0,"time":{time}')[2]
+        before = before.partition(f'"byte_offset":0{time}')[2]
         self.before = before and f'{before}"message":"'
         self.after = f'"{after}\n'
 
@@ -128,6 +128,6 @@ class Heads:
         header = line.header
         if header.kind not in _KINDS or header.level not in _LEVELS or header.message != _PROBE:
             return None
-        time = "" if envelope == PLAIN else _TIME_JSON
+        time = "" if envelope == PLAIN else TIME + _TIME_JSON
         head = Head(self._dump(event_row(line)).decode(), line, time)
         return head if head.before else None

@@ -91,7 +91,10 @@ class Requests:
         self._escaped = escaped
 
     def learn(self, request: str) -> tuple[str, str] | None:
-        """The request in JSON's spelling, and the row behind the client; None where it is not for the lane."""
+        """The JSON between the client in the message and the client's own field, and the rest of the row.
+
+        None where it is not for the lane.
+        """
         if len(self.known) >= _MOST:
             self.known.clear()
         known = self.known[request] = self._read(request)
@@ -108,4 +111,5 @@ class Requests:
         if found is None:
             return None
         del found["client"]
-        return request.replace('"', '\\"'), orjson.dumps(found).decode()[1:] + "\n"
+        message = request.replace('"', '\\"')
+        return f' - \\"{message}","kind":"access","client":"', '",' + orjson.dumps(found).decode()[1:] + "\n"
