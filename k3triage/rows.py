@@ -16,6 +16,9 @@ from k3triage.lane import Lane
 from k3triage.model.records import Line, RawLine, Record, TracebackBlock
 from k3triage.report.clean import escape_json
 
+# So much is read, written out and handed on at once that all of it stays in the processor's cache.
+_PIECE = 256 << 10
+
 
 def event_lines(*inputs: Readable, unread: Callable[[str, str], object] | None = None) -> Iterator[bytes]:
     """See `k3triage.api.event_lines`."""
@@ -41,7 +44,7 @@ def rows(source: Source) -> Iterator[bytes]:
             return
         blocks = chain((data,), blocks)
     writer = _Writer(source.name, head)
-    for offset, lines in _whole_lines(blocks):
+    for offset, lines in _whole_lines(_pieces(blocks)):
         writer.lines(lines, offset)
         yield writer.taken()
     yield writer.close()
@@ -133,6 +136,12 @@ class _Writer:
             self.write(record)
         self._blocks(self._tracebacks.close())
         return self.taken()
+
+
+def _pieces(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    for block in blocks:
+        for at in range(0, len(block), _PIECE):
+            yield block[at : at + _PIECE]
 
 
 def _whole_lines(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:

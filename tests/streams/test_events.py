@@ -123,6 +123,15 @@ def test_logs(name: str) -> None:
     check(LOGS[name])
 
 
+@pytest.mark.parametrize("name", LOGS)
+def test_small_pieces(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from k3triage import rows
+
+    whole = as_rows(LOGS[name])
+    monkeypatch.setattr(rows, "_PIECE", 1_000)
+    assert as_rows(LOGS[name]) == whole
+
+
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "fixtures").rglob("*.log")) + sorted((ROOT / "fixtures").rglob("*.txt"))
 )
