@@ -1,11 +1,11 @@
 """The Python interface: `triage`, `check`, `Triage`, `events`, `scan`."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from k3triage.ingest import Source, expand
+from k3triage.ingest.inputs import Readable as Input
+from k3triage.ingest.inputs import openers
 from k3triage.model import halt
 from k3triage.model.records import TracebackBlock
 from k3triage.partials import PartialTriage, scan_slice
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from k3triage.model.report import Report
 
 __all__ = ["PartialTriage", "Triage", "check", "event_lines", "events", "scan", "scan_slice", "triage"]
-
-Input = str | Path | IO[bytes] | IO[str] | Iterable[bytes] | Iterable[str]
 
 
 def triage(
@@ -69,10 +67,10 @@ def scan(
 ) -> PartialTriage:
     """The scan of some inputs of an incident, to be merged with others' and turned into a report."""
     pack = load_pack(_folders(rules))
-    openers = list(_openers(inputs))
-    limits = limits_for(len(openers))
+    found = list(openers(inputs))
+    limits = limits_for(len(found))
     scans = []
-    for open_ in openers:
+    for open_ in found:
         scans.append(read(open_(), pack, engine=engine, jobs=jobs, limits=limits))
         if halt.asked():
             break
@@ -138,7 +136,8 @@ def events(*inputs: Input, unread: Callable[[str, str], object] | None = None) -
     """
     from k3triage.grammar.events import event, traceback_event
 
-    for source in _sources(inputs):
+    for open_ in openers(inputs):
+        source = open_()
         for item in every_line(source):
             yield traceback_event(item) if isinstance(item, TracebackBlock) else event(item)
         if source.error is not None and unread is not None:
@@ -150,31 +149,9 @@ def event_lines(*inputs: Input, unread: Callable[[str, str], object] | None = No
 
     Control and invisible characters are escaped, so it is safe to print. unread: as for `events`.
     """
-    from k3triage.rows import rows
+    from k3triage.rows import event_lines as lines
 
-    for source in _sources(inputs):
-        yield from rows(source)
-        if source.error is not None and unread is not None:
-            unread(source.name, source.error)
-
-
-def _sources(inputs: Sequence[Input]) -> Iterator[Source]:
-    return (open_() for open_ in _openers(inputs))
-
-
-def _openers(inputs: Sequence[Input]) -> Iterator[Callable[[], Source]]:
-    """Every input once, each to be opened when its turn comes."""
-    for found in expand([str(item) for item in inputs if isinstance(item, str | Path)]):
-        yield found.open
-    for number, item in enumerate(inputs, 1):
-        if isinstance(item, str | Path):
-            continue
-        if hasattr(item, "read"):
-            stream: Any = item
-            yield partial(Source.of_stream, stream)
-        else:
-            lines: Any = item
-            yield partial(Source.of_lines, lines, f"lines-{number}" if len(inputs) > 1 else "-")
+    return lines(*inputs, unread=unread)
 
 
 def _redacted(report: "Report") -> "Report":

@@ -4,53 +4,30 @@ A line of a logger is its header, which many lines share, and a message. What th
 once, with a message that means nothing, and kept. A line takes the lane only where nothing in its message can matter to
 the stages it skips: no second record, no colours, no sentence that makes it an event of another type. Everything else
 is left to the caller, and the tests hold both ways against each other.
+
+What a word or a character tells is looked for in a whole block at once (`lanemarks`), envelopes are taken off a block
+at a time (`laneopen`); then a loop takes the lines whose header was seen before. Lines that it leaves get a closer look
+one by one.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import count
 from typing import Any
 
-import orjson
-
 from k3triage.grammar import Tracebacks
-from k3triage.grammar.events import stats_row
-from k3triage.grammar.sentences import access, engine_stats
+from k3triage.grammar.events import event_row
 from k3triage.ingest import Unwrapper
-from k3triage.lanehead import CRI, DOCKER, PLAIN, Head, Heads, open_cri, open_docker
-from k3triage.model.anchors import Anchor
+from k3triage.lanehead import BRACKET, COLON, NCCL, Head, Heads
+from k3triage.lanemarks import COLOUR, FOREIGN, LONGEST, STACK, TELLING, WORDS, Marks
+from k3triage.lanemessage import Requests, closely, quoted, stats
+from k3triage.laneopen import CRI, DOCKER, PLAIN, TIME, Opened, open_block, open_line
 from k3triage.model.records import Header, Line, RawLine, Record
-from k3triage.scan.anchors import AnchorSet
-from k3triage.scan.engines import Engines
 
-# A message that holds one of these is not for the lane.
-_SPECIAL = (
-    "|",
-    "[repeated ",
-    "out of memory",
-    "NCCL error in",
-    "CUDA error: ",
-    "with config: ",
-    "args: ",
-    "Prefix cache hit rate: GPU",
-    "it/s]",
-    "s/it]",
-    "]8;",
-    "^[",
-    "#033",
-)
-# These begin a traceback, of which the lane tells those who put it together; the last as JSON spells it.
-_STACK = ("Traceback", 'File "', 'File \\"')
-_WORDS = (*_SPECIAL, *_STACK)
-_ANY_SPECIAL = re.compile("|".join(map(re.escape, _SPECIAL)))
-_ANY_STACK = re.compile("|".join(map(re.escape, _STACK)))
-_COLOUR = re.compile(r"\[\d{1,3}(?:;\d{1,3})*m|\[m(?=[ (\[]|$)")
-_SECOND_HEADER = re.compile(r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d ")
-_HEADER_WITHIN = 240
-_LONGEST = 16_000
-_MOST = 20_000
 _ENOUGH = 5_000
-_NOWHERE = float("inf")
-_NCCL = "NCCL INFO "
+_SAMPLE = 16
+# A second header holds the end of a date.
+_DATE = re.compile(r"-\d\d ")
 
 Slow = Callable[[RawLine], tuple[bytes, bool]]
 Tell = Callable[[Line], bytes]
@@ -78,164 +55,181 @@ class Lane:
         self.took_docker = False
         self._name = name
         self._speakers = tracebacks.speakers
-        self._slow, self._tell = slow, tell
+        self._dump, self._slow, self._tell = dump, slow, tell
         self._start = '{"source":' + dump({"source": name}).decode()[len('{"source":') : -1] + ',"line":'
-        unusable = re.compile("|".join(map(re.escape, (*_WORDS, "\\"))) + "|" + _COLOUR.pattern)
+        unusable = re.compile("|".join(map(re.escape, (*WORDS, "\\"))) + "|" + COLOUR.pattern)
         self._heads = Heads(Unwrapper(name, head), dump, unusable)
-        self._requests: dict[str, tuple[str, str] | None] = {}
-        self._missed = self._taken = 0
+        self._requests = {escaped: Requests(escaped=escaped) for escaped in (False, True)}
+        self._marks = Marks()
+        self._seen = self._missed = 0
         self._busy = False
-        self._engines = Engines(AnchorSet([Anchor(word.encode(), "fault") for word in _WORDS]), "auto")
 
-    def run(self, data: bytes, offset: int, number: int) -> bytes:
-        """The JSON of whole lines, of which the first is line `number` and begins at `offset`."""
-        out: list[str] = []
-        add = out.append
-        start, speakers, find = self._start, self._speakers, self._heads.find
-        plain = self._heads.known[PLAIN]
-        specials, stacks = self._places(data, offset)
-        special, stack = next(specials), next(stacks)
-        busy = self._busy
-        missed = 0
+    def run(self, data: bytes, offset: int, number: int) -> tuple[bytes, int]:
+        """The JSON of whole lines, of which the first is line `number` and begins at `offset`; how many they are."""
         # One character a byte, so that lengths are those of the bytes; only ASCII lines take the lane.
-        lines = data.decode("latin-1").split("\n")
-        if lines[-1] == "":
-            lines.pop()
-        for raw in lines:
+        block = data.decode("latin-1")
+        if block[-1:] != "\n":
+            block += "\n"
+        envelope = _envelope(block)
+        self._marks.read(data, block, offset, escaped=envelope == DOCKER)
+        opened = open_block(block, envelope, spelt=self._marks.spelt)
+        if max(opened.lengths) + opened.common > LONGEST:
+            self._marks.read_lengths(opened.lengths, opened.common + 1, offset)
+        out: list[str] = []
+        self._lines(out, envelope, opened, block, offset, number)
+        self._weigh(len(opened.texts))
+        return "".join(out).encode("latin-1"), len(opened.texts)
+
+    def _lines(self, out: list[str], envelope: str, opened: Opened, block: str, base: int, first: int) -> None:
+        """Write the JSON of the lines of a block."""
+        near = self._heads.near[envelope]
+        brackets, colons = near[BRACKET], near[COLON]
+        escaped = envelope == DOCKER
+        requests, known = self._requests[escaped], self._requests[escaped].known
+        asked = ' - \\"' if escaped else ' - "'
+        apart, stacks = self._marks.apart, self._marks.stacks
+        start, speakers, tell, has_date = self._start, self._speakers, self._tell, _DATE.search
+        add = out.append
+        texts, times, lengths, common = opened
+        next_offset, more, left = base, common + 1, 0
+        busy = self._busy
+        # The last header of uvicorn: most lines of a server have the same one.
+        latest: Head | None = None
+        usual, size = "\n", 1
+        for text, time, length, number in zip(texts, times, lengths, count(first), strict=False):
+            offset = next_offset
+            next_offset += length + more
             row = None
-            if not busy and raw.isascii() and raw.isprintable():
-                text, time, envelope = raw, None, PLAIN
-                first = raw[:1]
-                if first == "{":
-                    text, time = open_docker(raw)
-                    envelope = DOCKER
-                elif "0" <= first <= "9":
-                    text, time = open_cri(raw)
-                    envelope = CRI
-                end = text.find("] ", 0, _HEADER_WITHIN) + 2
-                if end == 1:
-                    end = text.find(":     ", 0, _HEADER_WITHIN) + 6
-                key = text[:end]
+            if busy or (apart and offset in apart):
+                head = None
+            elif text.startswith(usual):
+                head, message = latest, text[size:]
+            else:
+                key, _, message = text.partition(BRACKET)
+                head = brackets.get(key)
+                if head is None:
+                    key, _, message = text.partition(COLON)
+                    head = colons.get(key)
+                    if head is not None:
+                        latest, usual, size = head, key + COLON, len(key) + len(COLON)
+            if head is None:
+                pass
+            elif head is latest:
+                client, _, request = message.partition(asked)
                 try:
-                    head = plain[key] if envelope == PLAIN else find(key, envelope)
+                    found = known[request]
                 except KeyError:
-                    head = find(key, envelope)
-                if head is None and text.startswith(_NCCL, end):
-                    end += len(_NCCL)
-                    head = find(text[:end], envelope)
-                if head is not None:
-                    message = text[end:]
-                    beyond = offset + len(raw)
-                    while special < offset:
-                        special = next(specials)
-                    while stack < offset:
-                        stack = next(stacks)
-                    stacked = stack < beyond
-                    fit = special >= beyond
-                    if envelope == DOCKER and ("\\u" in raw or "\\/" in raw):
-                        # Spelt so that the search in the bytes cannot have seen all words.
-                        fit = fit and _ANY_SPECIAL.search(message) is None
-                        stacked = stacked or _ANY_STACK.search(message) is not None
-                    if fit:
-                        row = self._message(head, message)
-                    if row is not None:
-                        add(f'{start}{number},"byte_offset":{offset},"time":{time or head.time}{row}')
-                        if envelope == DOCKER:
-                            self.took_docker = True
-                        if head.loud or stacked or (speakers and head.speaker in speakers):
-                            seconds = float(time) if time else head.seconds
-                            done = self._tell(self._line(head, message, number, offset, seconds))
-                            if done:
-                                add(done.decode("latin-1"))
-            if row is None:
-                missed += 1
-                done, busy = self._slow(RawLine(offset, number, raw.encode("latin-1")))
-                # One character a byte here too, until the end.
-                add(done.decode("latin-1"))
-            offset += len(raw) + 1
-            number += 1
-        self._busy = busy
-        self._weigh(missed, len(lines) - missed)
-        return "".join(out).encode("latin-1")
+                    found = requests.learn(request)
+                if (
+                    found is not None
+                    and client
+                    and " " not in client
+                    and "[" not in client
+                    and '"' not in client
+                    and not (escaped and "\\" in client)
+                ):
+                    asking, after = found
+                    row = f'{start}{number},"byte_offset":{offset}{time}{head.before}{client}{asking}{client}{after}'
+            else:
+                if head.nccl:
+                    # A message that is not for the lane becomes an empty one, which is none either.
+                    message = message[10:] if message.startswith(NCCL) and message[10:11] != " " else ""
+                    if message[2:3] == "-" or " NCCL " in message:
+                        message = ""
+                if message[:1] in "EA0123456789" and "throughput: " in message and not head.nccl:
+                    counted = stats(message)
+                    if counted is not None:
+                        row = f'{start}{number},"byte_offset":{offset}{time}{head.before}{message}{counted}'
+                elif message and not (
+                    ("=" in message and " pid=" in message) or ("-" in message and has_date(message) is not None)
+                ):
+                    said = message
+                    if escaped:
+                        if ("\\" in message or '"' in message) and not quoted(message):
+                            said = ""
+                    elif '"' in message:
+                        said = message.replace('"', '\\"')
+                    if said:
+                        row = f'{start}{number},"byte_offset":{offset}{time}{head.before}{said}{head.after}'
+            if row is None or head is None:
+                self.took_docker = self.took_docker or (escaped and number - first > left)
+                left += 1
+                at = offset - base
+                add(self._leave(block[at : at + length + common], offset, number))
+                busy = self._busy
+                continue
+            add(row)
+            if head.loud or ((stacks or speakers) and (offset in stacks or head.speaker in speakers)):
+                if escaped:
+                    message = message.replace('\\"', '"')
+                done = tell(self._line(head, message, number, offset, time))
+                if done:
+                    add(done.decode("latin-1"))
+        self.took_docker = self.took_docker or (escaped and number - first >= left)
 
-    def _places(self, data: bytes, offset: int) -> tuple[Iterator[float], Iterator[float]]:
-        """Where special words and those of a traceback stand, ascending, with infinity at the end."""
-        self._engines.expect(offset + len(data))
-        places: tuple[list[float], list[float]] = ([], [])
-        for i in self._engines.get().present(data, 0, len(data)):
-            word = _WORDS[i].encode()
-            own = places[_WORDS[i] in _STACK]
-            at = data.find(word)
-            while at >= 0:
-                own.append(offset + at)
-                # One in a line is enough.
-                end = data.find(b"\n", at)
-                at = data.find(word, end) if end >= 0 else -1
-        return iter([*sorted(places[0]), _NOWHERE]), iter([*sorted(places[1]), _NOWHERE])
+    def _leave(self, raw: str, offset: int, number: int) -> str:
+        """The JSON of a line that the loop left: after a closer look, or the slow way."""
+        if not self._busy:
+            found = self._closely(raw, offset, number)
+            if found is not None:
+                return found
+        self._missed += 1
+        done, self._busy = self._slow(RawLine(offset, number, raw.encode("latin-1")))
+        # One character a byte here too, until the end.
+        return done.decode("latin-1")
 
-    def _weigh(self, missed: int, taken: int) -> None:
-        self._missed += missed
-        self._taken += taken
-        if self._missed + self._taken > _ENOUGH:
-            self.pays = self._busy or self._taken * 2 > self._missed
-            self._missed //= 2
-            self._taken //= 2
+    def _closely(self, raw: str, offset: int, number: int) -> str | None:
+        if not (raw.isascii() and raw.isprintable()):
+            return None
+        text, time, envelope = raw, "", PLAIN
+        first = raw[:1]
+        if first == "{":
+            envelope = DOCKER
+            text, time = open_line(raw, DOCKER)
+        elif "0" <= first <= "9":
+            envelope = CRI
+            text, time = open_line(raw, CRI)
+        split = self._heads.split(text, envelope)
+        if split is None:
+            return None
+        head, message = split
+        rest = closely(head, message) if FOREIGN.search(message) is None else None
+        if rest is None:
+            return None
+        line = None
+        if TELLING.search(message) is None:
+            row = f'{self._start}{number},"byte_offset":{offset}{time}{rest}'
+        elif head.kind == "vllm":
+            line = self._line(head, message, number, offset, time)
+            row = self._dump(event_row(line)).decode("latin-1") + "\n"
+        else:
+            return None
+        if envelope == DOCKER:
+            self.took_docker = True
+        if head.loud or STACK.search(message) is not None or head.speaker in self._speakers:
+            row += self._tell(line or self._line(head, message, number, offset, time)).decode("latin-1")
+        return row
 
-    def _line(self, head: Head, message: str, number: int, offset: int, seconds: float | None) -> Line:
-        """The line, as far as tracebacks and their events look at it."""
+    def _line(self, head: Head, message: str, number: int, offset: int, time: str) -> Line:
+        """The line, as far as its event and tracebacks look at it."""
+        seconds = float(time[len(TIME) :]) if time else head.seconds
         record = Record(self._name, number, offset, "", "", (), seconds, None, head.speaker[1])
         return Line(record, Header(head.kind, message, message, head.level, head.clock, head.location, head.process))
 
-    def _message(self, head: Head, message: str) -> str | None:
-        """The rest of the row from the clock on; None where the message is not for the lane."""
-        if (
-            not message
-            or len(message) > _LONGEST
-            or "\\" in message
-            or " pid=" in message
-            or ("[" in message and _COLOUR.search(message) is not None)
-            or (message.count(":") > 1 and _SECOND_HEADER.search(message) is not None)
-        ):
-            return None
-        if head.kind == "vllm":
-            if "throughput: " in message:
-                found = engine_stats(message)
-                if found is None or '"' in message:
-                    return None
-                fields = orjson.dumps(stats_row(found)).decode()
-                return f'{head.before}"{message}",{fields[1:]}\n'
-        elif message[0] == " ":
-            return None
-        elif head.kind == "uvicorn":
-            if " HTTP/" in message:
-                return self._request(head, message)
-            # Some envelopes have brackets within the first columns, where the header is short.
-            if "[" in message:
-                return None
-        elif message[2:3] == "-" or " NCCL " in message:
-            return None
-        if '"' in message:
-            message = message.replace('"', '\\"')
-        return f'{head.before}"{message}"{head.after}'
+    def _weigh(self, lines: int) -> None:
+        self._seen += lines
+        if self._seen > _ENOUGH:
+            self.pays = self._busy or self._seen > self._missed * 1.5
+            self._missed //= 2
+            self._seen //= 2
 
-    def _request(self, head: Head, message: str) -> str | None:
-        client, _, request = message.partition(' - "')
-        try:
-            found = self._requests[request]
-        except KeyError:
-            found = self._learn_request(request)
-        if found is None or '"' in client or " " in client or not client:
-            return None
-        escaped, after = found
-        return f'{head.before}"{client} - \\"{escaped}","kind":"access","client":"{client}",{after}'
 
-    def _learn_request(self, request: str) -> tuple[str, str] | None:
-        if len(self._requests) >= _MOST:
-            self._requests.clear()
-        found = access(f'c - "{request}')
-        known = None
-        if found is not None and request.count('"') == 1:
-            del found["client"]
-            known = request.replace('"', '\\"'), orjson.dumps(found).decode()[1:] + "\n"
-        self._requests[request] = known
-        return known
+def _envelope(block: str) -> str:
+    """The envelope that most of the lines seem to have."""
+    firsts = [block[0]]
+    for at in range(0, len(block), len(block) // _SAMPLE + 1):
+        end = block.find("\n", at) + 1
+        firsts.append(block[end : end + 1])
+    if firsts.count("{") * 2 > len(firsts):
+        return DOCKER
+    return CRI if sum(map(str.isdigit, firsts)) * 2 > len(firsts) else PLAIN

@@ -11,16 +11,13 @@ from k3triage.evidence import may_hold_evidence, read_evidence
 from k3triage.grammar import Tracebacks, to_line
 from k3triage.grammar.strangers import without_texts
 from k3triage.ingest import Source, Unwrapper, explode
+from k3triage.ingest.whole import DOCUMENT_LIMIT, LINE_LIMIT, may_be_document, up_to
 from k3triage.model.records import Line, RawLine, Record, TracebackBlock
 from k3triage.model.shapes import dataclass, replace
 from k3triage.rules import Pack
 from k3triage.scan import EngineName, Limits, Partial, Scanner
 
-# A pretty-printed JSON export has to be read as a whole; larger ones are read as plain lines.
-DOCUMENT_LIMIT = 64 << 20
 HEAD = 64 << 10
-# Bytes of one line that are read where all lines are wanted.
-LINE_LIMIT = 8 << 20
 # JSON about something else than log entries is kept whole up to this size.
 STATE_LIMIT = 256 << 10
 # What is read of an input's end to tell when it ended.
@@ -170,15 +167,6 @@ def whole_lines(data: bytes) -> bytes:
     return last if len(last) == len(data) < TAIL else last.partition(b"\n")[2]
 
 
-def may_be_document(head: bytes) -> bool:
-    """Whether an input may be one JSON document, not a JSON object a line."""
-    text = head.lstrip()
-    if text[:1] not in (b"{", b"["):
-        return False
-    first, _, rest = text.partition(b"\n")
-    return not first.rstrip().endswith(b"}") or not rest.strip() or first.startswith(b"[")
-
-
 def parse(scan: Scan) -> ParsedInput:
     """A scanned input, unwrapped and read by the grammars."""
     if scan.records is not None:
@@ -248,18 +236,6 @@ def every_line(source: Source) -> Iterator[Line | TracebackBlock]:
         yield line
         yield from tracebacks.feed(line)
     yield from tracebacks.close()
-
-
-def up_to(blocks: Iterator[bytes], limit: int) -> bytes:
-    """The blocks joined, until they exceed the limit."""
-    kept: list[bytes] = []
-    size = 0
-    for block in blocks:
-        kept.append(block)
-        size += len(block)
-        if size > limit:
-            break
-    return b"".join(kept)
 
 
 def _lines(blocks: Iterable[bytes]) -> Iterator[RawLine]:

@@ -1,7 +1,7 @@
 """Events as lines of JSON: every line of an input, without a model for any of them."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -10,10 +10,23 @@ import orjson
 from k3triage.grammar import Tracebacks, to_line
 from k3triage.grammar.events import event_row, traceback_row
 from k3triage.ingest import Source, Unwrapper, explode
+from k3triage.ingest.inputs import Readable, openers
+from k3triage.ingest.whole import DOCUMENT_LIMIT, LINE_LIMIT, may_be_document, up_to
 from k3triage.lane import Lane
 from k3triage.model.records import Line, RawLine, Record, TracebackBlock
-from k3triage.pipeline import DOCUMENT_LIMIT, LINE_LIMIT, may_be_document, up_to
 from k3triage.report.clean import escape_json
+
+# So much is read, written out and handed on at once that all of it stays in the processor's cache.
+_PIECE = 256 << 10
+
+
+def event_lines(*inputs: Readable, unread: Callable[[str, str], object] | None = None) -> Iterator[bytes]:
+    """See `k3triage.api.event_lines`."""
+    for open_ in openers(inputs):
+        source = open_()
+        yield from rows(source)
+        if source.error is not None and unread is not None:
+            unread(source.name, source.error)
 
 
 def rows(source: Source) -> Iterator[bytes]:
@@ -31,8 +44,8 @@ def rows(source: Source) -> Iterator[bytes]:
             return
         blocks = chain((data,), blocks)
     writer = _Writer(source.name, head)
-    for offset, number, lines in _whole_lines(blocks):
-        writer.lines(lines, offset, number)
+    for offset, lines in _whole_lines(_pieces(blocks)):
+        writer.lines(lines, offset)
         yield writer.taken()
     yield writer.close()
 
@@ -65,19 +78,22 @@ class _Writer:
         self._unwrapper = Unwrapper(name, head)
         self._tracebacks = Tracebacks()
         self._out: list[bytes] = []
+        self._number = 1
         self._lane: Lane | None = None
         if self._unwrapper.bare:
             self._lane = Lane(name, head, dump_row, self._tracebacks, self._slow, self._tell)
 
-    def lines(self, data: bytes, offset: int, number: int) -> None:
-        """Whole lines, of which the first is line `number` and begins at `offset`."""
+    def lines(self, data: bytes, offset: int) -> None:
+        """The next whole lines, of which the first begins at `offset`."""
         if self._lane is not None and self._lane.pays:
-            self._out.append(self._lane.run(data, offset, number))
+            done, count = self._lane.run(data, offset, self._number)
+            self._out.append(done)
+            self._number += count
             return
         for line in data.removesuffix(b"\n").split(b"\n"):
-            self._feed(RawLine(offset, number, line))
+            self._feed(RawLine(offset, self._number, line))
             offset += len(line) + 1
-            number += 1
+            self._number += 1
 
     def _slow(self, line: RawLine) -> tuple[bytes, bool]:
         """The JSON of a line that the lane left, and whether the next line may belong to it."""
@@ -91,7 +107,8 @@ class _Writer:
 
     def _tell(self, line: Line) -> bytes:
         """The JSON of the tracebacks that a line of the lane shows to be complete."""
-        return b"".join(dump_row(traceback_row(block)) + b"\n" for block in self._tracebacks.feed(line))
+        blocks = self._tracebacks.feed(line)
+        return b"".join([dump_row(traceback_row(block)) + b"\n" for block in blocks]) if blocks else b""
 
     def _feed(self, line: RawLine) -> None:
         for record in self._unwrapper.feed(line):
@@ -101,7 +118,9 @@ class _Writer:
         """The event of a record, and the tracebacks that it shows to be complete."""
         line = to_line(record)
         self._out.append(dump_row(event_row(line)) + b"\n")
-        self._blocks(self._tracebacks.feed(line))
+        blocks = self._tracebacks.feed(line)
+        if blocks:
+            self._blocks(blocks)
 
     def _blocks(self, blocks: Iterable[TracebackBlock]) -> None:
         self._out += [dump_row(traceback_row(block)) + b"\n" for block in blocks]
@@ -119,9 +138,15 @@ class _Writer:
         return self.taken()
 
 
-def _whole_lines(blocks: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
-    """Offset and number of the first line, and whole lines; of one longer than `LINE_LIMIT` only its beginning."""
-    offset, number = 0, 1
+def _pieces(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    for block in blocks:
+        for at in range(0, len(block), _PIECE):
+            yield block[at : at + _PIECE]
+
+
+def _whole_lines(blocks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Offset of the first line, and whole lines; of one longer than `LINE_LIMIT` only its beginning."""
+    offset = 0
     rest = bytearray()
     lost = 0
     for block in blocks:
@@ -133,16 +158,16 @@ def _whole_lines(blocks: Iterable[bytes]) -> Iterator[tuple[int, int, bytes]]:
             continue
         if lost:
             end = block.find(b"\n") + 1
-            yield offset, number, bytes(rest) + b"\n"
-            offset, number = offset + len(rest) + lost + end, number + 1
+            yield offset, bytes(rest) + b"\n"
+            offset += len(rest) + lost + end
             block, cut = block[end:], cut - end
             rest.clear()
             lost = 0
         if cut:
             lines = bytes(rest) + block[:cut] if rest else block[:cut]
-            yield offset, number, lines
-            offset, number = offset + len(lines), number + lines.count(b"\n")
+            yield offset, lines
+            offset += len(lines)
             rest.clear()
         rest += block[cut:]
     if rest or lost:
-        yield offset, number, bytes(rest)
+        yield offset, bytes(rest)

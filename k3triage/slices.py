@@ -9,8 +9,9 @@ from k3triage.errors import UsageError
 from k3triage.evidence import LIMIT as EVIDENCE_LIMIT
 from k3triage.evidence import may_hold_evidence
 from k3triage.ingest import Source
+from k3triage.ingest.whole import DOCUMENT_LIMIT, may_be_document
 from k3triage.model.shapes import replace
-from k3triage.pipeline import DOCUMENT_LIMIT, HEAD, TAIL, Scan, limits_for, may_be_document, read, whole_lines
+from k3triage.pipeline import HEAD, TAIL, Scan, limits_for, read, whole_lines
 from k3triage.rules import Pack
 from k3triage.scan import Partial, Scanner
 

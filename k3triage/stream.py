@@ -4,7 +4,8 @@ from functools import reduce
 
 from k3triage.evidence import LIMIT as EVIDENCE_LIMIT
 from k3triage.evidence import may_hold_evidence
-from k3triage.pipeline import DOCUMENT_LIMIT, HEAD, TAIL, Scan, may_be_document, read_document, whole_lines
+from k3triage.ingest.whole import DOCUMENT_LIMIT, may_be_document
+from k3triage.pipeline import HEAD, TAIL, Scan, read_document, whole_lines
 from k3triage.rules import Pack
 from k3triage.scan import EngineName, Partial, Scanner
 

@@ -9,7 +9,7 @@ from k3triage.errors import InputError, UsageError
 
 def command(options: argparse.Namespace) -> int:
     """Print every event as it is read; a reader that goes away ends the work quietly. 3 where an input was not read."""
-    from k3triage.api import event_lines
+    from k3triage.rows import event_lines
 
     code = 0
 

@@ -27,12 +27,16 @@ def _prepare_streams() -> None:
 
 
 def _lighten(options: "argparse.Namespace") -> None:
-    """Leave pydantic out where the process only prints a page of text and has nothing of a user's to validate."""
+    """Leave pydantic out where the process only prints text and has nothing of a user's to validate."""
+    from k3triage.model import plain
+
+    if options.subcommand == "events":
+        plain.choose()
+        return
     if options.subcommand != "triage" or options.format not in ("text", "json"):
         return
     if options.follow or options.rules or options.redact or options.profile:
         return
-    from k3triage.model import plain
     from k3triage.rules.compiled import is_compiled
 
     if is_compiled():

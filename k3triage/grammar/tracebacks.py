@@ -146,7 +146,7 @@ class Tracebacks:
     @property
     def speakers(self) -> Collection[tuple[str, Process]]:
         """Source and process of each open block, kept up to date: lines of others mean nothing to it."""
-        return self._open.keys()
+        return self._open
 
     def close(self) -> list[TracebackBlock]:
         """End of input: the blocks that are still open."""

@@ -2,8 +2,10 @@
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import IO, Any
 
 from k3triage.ingest.archives import ArchiveError, is_archive, members
 from k3triage.ingest.names import may_be_log
@@ -11,6 +13,10 @@ from k3triage.ingest.sources import Source, reason
 from k3triage.model.shapes import dataclass
 
 _MAX_FILES = 10_000
+
+
+Readable = str | Path | IO[bytes] | IO[str] | Iterable[bytes] | Iterable[str]
+"""What a caller may give: a path, glob or folder, "-", an open file, or lines."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -35,6 +41,21 @@ class Input:
         if self.path is None:
             return Source.of_stdin()
         return Source.of_path(self.path, self.name)
+
+
+def openers(inputs: Sequence[Readable]) -> Iterator[Callable[[], Source]]:
+    """Every input once, each to be opened when its turn comes."""
+    for found in expand([str(item) for item in inputs if isinstance(item, str | Path)]):
+        yield found.open
+    for number, item in enumerate(inputs, 1):
+        if isinstance(item, str | Path):
+            continue
+        if hasattr(item, "read"):
+            stream: Any = item
+            yield partial(Source.of_stream, stream)
+        else:
+            lines: Any = item
+            yield partial(Source.of_lines, lines, f"lines-{number}" if len(inputs) > 1 else "-")
 
 
 def expand(arguments: Sequence[str]) -> list[Input]:

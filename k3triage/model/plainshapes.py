@@ -1,6 +1,7 @@
 """The stand-in for dataclasses that `shapes` takes in a process without pydantic."""
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 _MISSING: Any = object()
@@ -72,7 +73,7 @@ def _shape(cls: type, compare: bool, frozen: bool, slots: bool) -> type:
         cls.__init__ = first  # type: ignore[misc]
     if compare:
         cls.__eq__ = _equal  # type: ignore[assignment]
-        cls.__hash__ = _hash if frozen else None  # type: ignore[assignment]
+        cls.__hash__ = _hash(cls) if frozen else None  # type: ignore[assignment]
     if "__repr__" not in cls.__dict__:
         cls.__repr__ = _repr  # type: ignore[assignment]
     return cls
@@ -98,8 +99,9 @@ def _equal(self: Any, other: Any) -> Any:
     return _values(self) == _values(other) if type(self) is type(other) else NotImplemented
 
 
-def _hash(self: Any) -> int:
-    return hash(_values(self))
+def _hash(cls: type) -> Callable[[Any], int]:
+    values = attrgetter(*(name for name, entry in cls._shape.items() if entry.compare))  # type: ignore[attr-defined]
+    return lambda self: hash(values(self))
 
 
 def _repr(self: Any) -> str:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import k3triage
-from k3triage.pipeline import LINE_LIMIT, _lines
+from k3triage.ingest.whole import LINE_LIMIT
+from k3triage.pipeline import _lines
 
 LOG = (
     b"INFO 12-02 11:00:00 [api_server.py:1839] vLLM API server version 0.11.2\r\n"

@@ -123,6 +123,15 @@ def test_logs(name: str) -> None:
     check(LOGS[name])
 
 
+@pytest.mark.parametrize("name", LOGS)
+def test_small_pieces(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from k3triage import rows
+
+    whole = as_rows(LOGS[name])
+    monkeypatch.setattr(rows, "_PIECE", 1_000)
+    assert as_rows(LOGS[name]) == whole
+
+
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "fixtures").rglob("*.log")) + sorted((ROOT / "fixtures").rglob("*.txt"))
 )
@@ -206,6 +215,118 @@ def test_envelopes_of_container_runtimes(lines: list) -> None:
         else:
             out.append(spelt({"log": header + message + end, "stream": stream, "time": time}))
     check("\n".join(out).encode("utf-8", "replace"))
+
+
+# What a server at work writes, and whatever may stand among it.
+OFTEN = [
+    *MESSAGES,
+    '10.0.0.7:41822 - "GET /health HTTP/1.1" 200 OK',
+    '[::1]:41822 - "GET /health HTTP/1.1" 200 OK',
+    '10.0.0.7:41822 - "GET /a[x] b HTTP/1.1" 200 OK',
+    '10.0.0.7:41822 - "GET /a HTTP/1.1" 200 OK - "GET /b HTTP/1.1" 200 OK',
+    'a"b:41822 - "GET /health HTTP/1.1" 200 OK',
+    'a\\b:41822 - "GET /health HTTP/1.1" 200 OK',
+    "Received request cmpl-12-34 : params: SamplingParams(n=1, stop=[]), a: INFO 12-03 04:11:09 [core.py:9] x",
+    "Received request chatcmpl-0a: params: SamplingParams(n=1, stop=['\"']), lora_request: None.",
+    "Ring 00 : 0 -> 1 <- 2 & 3",
+    "a -- b, 12-03 or 12-03 04:11:09",
+    "2-3 of 4",
+    "NCCL INFO Ring",
+    "Traceback of a request",
+    "[multiproc] [m [m] x",
+    "CUDA error: none, out of memory",
+]
+
+
+def as_docker(text: str, time: str, stream: str, spelt: int) -> str:
+    row = json.dumps({"log": text + "\n", "stream": stream, "time": time}, separators=(",", ":"), ensure_ascii=False)
+    for character in "<>&"[:spelt]:
+        row = row.replace(character, f"\\u{ord(character):04x}")
+    return row
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([header for header in HEADERS if header.strip()]),
+            st.sampled_from(OFTEN),
+            st.sampled_from(["stdout", "stderr"]),
+            st.integers(0, 20),
+            st.integers(1, 999_999_999),
+        ),
+        max_size=30,
+    ),
+    st.sampled_from(["plain", "docker", "docker short", "cri"]),
+    st.integers(0, 3),
+    st.booleans(),
+)
+def test_blocks_of_one_envelope(lines: list, envelope: str, spelt: int, ends: bool) -> None:
+    out = []
+    for header, message, stream, second, ns in lines * 2:
+        fraction = f"{ns:09d}"
+        if envelope == "docker short":
+            fraction = fraction.rstrip("0")
+        time = f"2026-12-03T04:11:{second:02d}.{fraction}Z"
+        text = header + message.replace("\r", "")
+        if envelope.startswith("docker"):
+            out.append(as_docker(text, time, stream, spelt))
+        else:
+            out.append(f"{time} {stream} F {text}" if envelope == "cri" else text)
+    check(("\n".join(out) + "\n" * ends).encode("utf-8", "replace"))
+
+
+# Lines that together look like what a block of an envelope must be.
+TORN = [
+    '{"log":"INFO:     hello\\n","stream":"stderr","time":"2026-12-03T04:11:09.123456789Z"}',
+    '{"log":"INFO:     hello\\n","stream":"stderr","time":"2026-12-03T04:11:09.123456789',
+    '2026-12-03T04:11:09.123456789\\n","stream":"stderr","time":"2026-12-03T04:11:09.123456789Z"}',
+    '{"log":"INFO:     a\\n","stream":"stderr","time":"2026-12-03T04:11:09.1\\n","stream":"stderr","time":"x',
+    '{"log":"INFO:     a","b":"c\\n","stream":"stderr","time":"2026-12-03T04:11:09.123456789Z"}',
+    '{"log":"INFO:     a"b\\n","stream":"stdout","time":"12026-12-03T04:11:09.12345678Z"}',
+    '{"log":"INFO:     a\\n","stream":"stdout","time":"2026-12-03T04:11:09.12345678\u00b2Z"}',
+    '{"log":"INFO:     a\\\\n","stream":"stdout","time":"2026-12-03T04:11:09.5Z"}',
+    "2026-12-03T04:11:09.123456789Z stderr F INFO:     hello",
+    "2026-12-03T04:11:09.123456789Z stderr F 2026-12-03T04:11:09.123456789Z stderr F INFO:     hello",
+    "2026-12-03T04:11:09.123456789",
+    "2026-12-03T04:11:09.12345678\u00b2Z stderr F INFO:     hello",
+    "2026-12-03T04:11:09.Z stdout F INFO:     hello",
+    "2026-12-03T04:11:09.123456789Z stderr F \x01INFO:     hello",
+    "12345678901234567890123456789Z stderr F INFO:     hello",
+    "1970-01-01T00:00:09.123456789Z stderr F INFO:     hello",
+    "2026-12-03T04:11:09.123456789Z stderr P INFO:     hello",
+    "INFO:     hello",
+    "",
+]
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from(TORN), max_size=12), st.sampled_from(["", TORN[0], TORN[8]]), st.integers(0, 20))
+def test_torn_envelopes(lines: list[str], usual: str, often: int) -> None:
+    check("\n".join([usual] * often + lines + [usual] * often).encode())
+
+
+DIGITS = st.from_regex(r"0{0,2}(0|[1-9][0-9]{0,9})", fullmatch=True)
+TENTHS = st.from_regex(r"0?(0|[1-9][0-9]{0,9})(\.[0-9]{1,3})?", fullmatch=True)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.tuples(DIGITS, TENTHS, TENTHS, DIGITS, DIGITS, TENTHS, TENTHS, TENTHS),
+    st.sampled_from(["Engine {}: ", "{} Engines Aggregated: ", ""]),
+    st.integers(0, 3),
+    st.sampled_from(["", ", Preemptions: 3", ".", " x", '"']),
+)
+def test_statistics(numbers: tuple[str, ...], front: str, parts: int, end: str) -> None:
+    engine, prompt, generation, running, waiting, usage, hits, external = numbers
+    text = front.format(engine) + (
+        f"Avg prompt throughput: {prompt} tokens/s, Avg generation throughput: {generation} tokens/s, "
+        f"Running: {running} reqs, Waiting: {waiting} reqs"
+    )
+    more = [f", GPU KV cache usage: {usage}%", f", Prefix cache hit rate: {hits}%"]
+    more.append(f", External prefix cache hit rate: {external}%")
+    line = "(APIServer pid=1) INFO 12-03 04:11:09 [loggers.py:248] " + text + "".join(more[:parts]) + end + "\n"
+    check((line * 3).encode())
 
 
 def test_lines_too_long_to_be_held(monkeypatch: pytest.MonkeyPatch) -> None:
