@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-_KEPT = 4
 # Files of one kind that stay.
 _KEPT = 16
 _DIGEST = hashlib.sha256().digest_size

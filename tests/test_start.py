@@ -88,13 +88,28 @@ def test_other_formats_keep_the_checked_models() -> None:
     assert json.loads(done.stdout)["version"] == "2.1.0" and "startup_oom.kv_cache_too_small" in done.stdout
 
 
-def test_plain_words_mean_what_the_parser_says() -> None:
-    options = plain_words(["a.log", "b.log"])
+@pytest.mark.parametrize("first", [[], ["--format", "json"], ["--format", "text"]])
+@pytest.mark.parametrize("inputs", [["a.log"], ["a.log", "b.log"], ["a.log", "events"]])
+def test_plain_words_mean_what_the_parser_says(first: list[str], inputs: list[str]) -> None:
+    options = plain_words([*first, *inputs])
     assert options is not None
-    assert vars(options) == vars(parse(["a.log", "b.log"]))
+    assert vars(options) == vars(parse([*first, *inputs]))
 
 
-@pytest.mark.parametrize("words", [[], ["--stats", "a.log"], ["a.log", "-"], *([name, "a.log"] for name in COMMANDS)])
+LEFT = [
+    [],
+    ["--stats", "a.log"],
+    ["a.log", "-"],
+    ["--format"],
+    ["--format", "json"],
+    ["--format", "html", "a.log"],
+    ["--format", "json", "--", "a.log"],
+    ["a.log", "--format", "json"],
+    *([name, "a.log"] for name in COMMANDS),
+]
+
+
+@pytest.mark.parametrize("words", LEFT)
 def test_other_command_lines_are_left_to_the_parser(words: list[str]) -> None:
     assert plain_words(words) is None
 

@@ -1,4 +1,4 @@
-"""What `k3triage FILE...` means, without argparse: importing it and building a parser takes longer than a small log."""
+"""What `k3triage FILE...` means, without argparse: importing it and building a parser takes as long as a small log."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -31,8 +31,17 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
+_FORMATS = ("text", "json")
+
+
 def plain_words(words: list[str]) -> Any | None:
-    """The options of a command line that consists of files alone; None for every other."""
-    if not words or words[0] in COMMANDS or any(word.startswith("-") for word in words):
+    """The options of a command line of files with at most `--format text` or `json` ahead; None for every other."""
+    chosen = {}
+    if words[:1] == ["--format"] and words[1:2] and words[1] in _FORMATS:
+        chosen["format"] = words[1]
+        words = words[2:]
+    elif words and words[0] in COMMANDS:
         return None
-    return SimpleNamespace(**DEFAULTS, inputs=list(words))
+    if not words or any(word.startswith("-") for word in words):
+        return None
+    return SimpleNamespace(**{**DEFAULTS, **chosen}, inputs=list(words))
