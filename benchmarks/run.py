@@ -157,7 +157,9 @@ class Bench:
             "k3triage, log of 2 KB": k3triage(str(tiny)),
             "k3triage --format json, log of 2 KB": k3triage("--format", "json", str(tiny)),
         }
-        self.report["start"] = compare(commands, max(self.rounds, 15), "python -c pass", {})
+        # Short runs scatter more.
+        rounds = self.report["start_rounds"] = max(self.rounds, 31)
+        self.report["start"] = compare(commands, rounds, "python -c pass", {})
 
     def sizes(self) -> None:
         """Wall time over size, for the plots."""

@@ -59,7 +59,8 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         for name, row in report["memory"].items():
             yield f"| {name} | {row['peak_mb']:.0f} | {row['wall']:.2f} |"
     if "start" in report:
-        yield from ("", "**Start**", "", *_head("command", "wall ms", "cpu ms", "times `python -c pass`", "peak MB"))
+        yield from ("", f"**Start** ({report['start_rounds']} rounds)", "")
+        yield from _head("command", "wall ms", "cpu ms", "times `python -c pass`", "peak MB")
         for name, row in report["start"].items():
             wall, cpu = row["wall"] * 1000, row["cpu"] * 1000
             yield f"| {name} | {wall:.0f} | {cpu:.0f} | {row['ratio']:.1f} | {row['peak_mb']:.0f} |"
