@@ -12,6 +12,8 @@ from k3triage.lanemarks import COLOUR, LONGEST
 _SECOND_HEADER = re.compile(r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d ")
 _MOST = 20_000
 
+# The usual wordings of `grammar.sentences.engine_stats`, taken over as they are: reading the numbers and spelling them
+# anew would cost more. The tests hold both against each other.
 # Numbers that JSON spells as vLLM does.
 _WHOLE = r"(0|[1-9]\d{0,8})"
 _TENTHS = r"((?:0|[1-9]\d{0,8})\.\d)"

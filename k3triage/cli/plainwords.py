@@ -29,15 +29,13 @@ DEFAULTS: dict[str, Any] = {
     "engine": "auto",
     "subcommand": "triage",
 }
-
-
 _FORMATS = ("text", "json")
 
 
 def plain_words(words: list[str]) -> Any | None:
     """The options of a command line of files with at most `--format text` or `json` ahead; None for every other."""
     chosen = {}
-    if words[:1] == ["--format"] and words[1:2] and words[1] in _FORMATS:
+    if words[:1] == ["--format"] and any(words[1:2] == [name] for name in _FORMATS):
         chosen["format"] = words[1]
         words = words[2:]
     elif words and words[0] in COMMANDS:

@@ -75,15 +75,12 @@ class Cutter:
                 self._fill += room
                 done += room
                 if self._fill == len(self._data):
-                    yield from self.flush(full=True)
+                    yield from self.flush()
 
-    def flush(self, full: bool = False, end: bool = False) -> Iterator[Cell | Piece]:
-        """The whole lines taken in so far.
-
-        full: the buffer has no room left, so a part of a line must go as well. end: so must the last line.
-        """
+    def flush(self, *, end: bool = False) -> Iterator[Cell | Piece]:
+        """The whole lines of the buffer, which has no room left. end: or the input has ended, so the last line too."""
         if self._long:
-            yield from self._continue(full, end)
+            yield from self._continue(end)
             if self._long:
                 return
         cut = self._fill if end else self._data.rfind(b"\n", self._start, self._fill) + 1
@@ -91,19 +88,19 @@ class Cutter:
             yield Cell(self._data, self._start, cut, self._offset)
             self._offset += cut - self._start
             self._start = cut
-        if not full:
+        if end:
             return
         if self._start == 0 and self._fill == len(self._data):
             self._long = True
             yield self._piece(self._fill, last=False)
         self._renew()
 
-    def _continue(self, full: bool, end: bool) -> Iterator[Piece]:
+    def _continue(self, end: bool) -> Iterator[Piece]:
         cut = self._data.find(b"\n", self._start, self._fill) + 1
         if cut or end:
             self._long = False
             yield self._piece(cut or self._fill, last=True)
-        elif full:
+        else:
             yield self._piece(self._fill, last=False)
             self._renew()
 

@@ -40,8 +40,16 @@ def test_threads_do_not_share_what_is_compared() -> None:
 
 
 def test_without_numpy_python_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
     def missing(name: str) -> None:
+        asked.append(name)
         raise ImportError(name)
 
     monkeypatch.setattr(newlines.importlib, "import_module", missing)
-    assert fast_counter() is count_plain
+    fast_counter.cache_clear()
+    try:
+        assert fast_counter() is fast_counter() is count_plain
+    finally:
+        fast_counter.cache_clear()
+    assert asked == ["numpy"]
