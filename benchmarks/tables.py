@@ -59,7 +59,7 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
         for name, row in report["memory"].items():
             yield f"| {name} | {row['peak_mb']:.0f} | {row['wall']:.2f} |"
     if "start" in report:
-        yield from ("", f"**Start** ({report['start_rounds']} rounds)", "")
+        yield from ("", f"**Start** ({report.get('start_rounds', report['rounds'])} rounds)", "")
         yield from _head("command", "wall ms", "cpu ms", "times `python -c pass`", "peak MB")
         for name, row in report["start"].items():
             wall, cpu = row["wall"] * 1000, row["cpu"] * 1000
