@@ -35,7 +35,7 @@ LAYERS = {
 }
 # Conditions of a signature that a page shows.
 _LISTS = ("levels", "phases", "needs", "unless")
-_SINGLE = ("since", "until", "frames", "raised_in", "header")
+_SINGLE = ("since", "until", "frames", "raised_in", "raised", "header")
 KIND_TITLES = {
     "xid": "Xid codes of the NVIDIA driver",
     "cuda": "CUDA errors (cudaError, CUresult)",

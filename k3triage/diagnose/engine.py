@@ -82,11 +82,11 @@ def _trouble(parsed: ParsedInput, matches: Matches) -> set[int]:
     for index, hits in matches.hits.items():
         # What a signature asks of frames or other causes is judged later; until then it calls nothing harmless.
         sure = [hit for hit in hits if hit.signature.role not in _HARMLESS or not hit.signature.conditional]
-        if not sure:
-            continue
+        if not sure or parsed.lines[index].header.kind == "kernel":
+            continue  # the kernel does not tell where a run of the server begins or ends
         if max(sure, key=lambda hit: hit.rank).signature.role in _TROUBLE and _is_loud(parsed.lines[index]):
             trouble.add(index)
-        if any(hit.signature.role in _HARMLESS for hit in sure):
+        if any(hit.signature.role == "context" or hit.signature.raised for hit in sure):
             harmless.add(index)
     for block in parsed.blocks:
         if not block.chain or not _is_loud(block.chain[-1].line):

@@ -156,6 +156,9 @@ class FindingBuilder:
         return max(shown, key=lambda hit: hit.rank, default=None)
 
     def _fits(self, signature: Signature, index: int, raised: Raised | None) -> bool:
+        harmless = signature.raised or signature.frames is not None or signature.raised_in is not None
+        if raised is not None and signature.role == "benign" and not harmless:
+            return False
         if signature.frames is not None and not _frames_fit(signature.frames, raised):
             return False
         if signature.raised_in is not None and not _raised_fits(signature.raised_in, raised):
@@ -230,7 +233,8 @@ def _statement(raised: Raised) -> Line:
 def _tier(role: str, line: Line, block: TracebackBlock | None) -> int:
     tier = TIERS.get(role, 0)
     if line.header.level in _QUIET and line.header.kind != "nccl":
-        if role == "root" and block is None:
+        # A program that logs its own crash does not call it information; who logs what others write does.
+        if role == "root" and (block is None or line.header.level != "WARNING"):
             return tier - 5
         if role == "generic":
             return 8

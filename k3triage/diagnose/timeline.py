@@ -85,6 +85,9 @@ class Timeline:
         known = [(index, phase) for index, phase in self.marks if phase is not Phase.UNKNOWN]
         if clock is not None:
             known = [(index, phase) for index, phase in known if (at := self.clocks[index]) is None or at <= clock]
+        elif len(known) > 1 and known[-1][1] is Phase.SHUTDOWN:
+            # What ended it came before it shut down.
+            known.pop()
         if known:
             return known[-1][1]
         return self.hints[-1][1] if self.hints and clock is None else None
@@ -104,6 +107,7 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
     hints: list[tuple[int, Phase]] = []
     starts: list[tuple[int, Phase, str]] = []
     seen: set[str] = set()
+    served = False
     reached: dict[str, Phase] = {}
     troubles = sorted(trouble)
     version: tuple[int, ...] | None = None
@@ -120,13 +124,16 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
                 failed = bisect_right(troubles, index - 1) > bisect_right(troubles, attempt.start - 1)
                 over = attempt.ready is not None or attempt.stop is not None or attempt.end_mark is not None
                 later = marker.id in seen and _ORDER[marks[-1][1]] > _ORDER[Phase.ENGINE_INIT]
-                if index > attempt.start and (failed or over or later):
+                # The server that a container's own start line announces is no new attempt, whatever its entrypoint met.
+                inner = marker.phase != Phase.CONTAINER_START and seen and not served
+                if index > attempt.start and (failed or over or later) and not (inner and not over):
                     attempt.end = index
                     attempts.append(Attempt(index))
-                    seen, reached = set(), {}
+                    seen, reached, served = set(), {}, False
                     marks.append((index, Phase.UNKNOWN))
                 attempts[-1].starts = True
                 seen.add(marker.id)
+                served = served or marker.phase != Phase.CONTAINER_START
             elif marker.event == "join":
                 failures = bisect_right(troubles, index - 1)
                 if (
@@ -136,7 +143,7 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
                 ):
                     attempt.end = index
                     attempts.append(Attempt(index))
-                    seen, reached = set(), {}
+                    seen, reached, served = set(), {}, False
                     marks.append((index, Phase.UNKNOWN))
             elif marker.event == "ready" and attempt.ready is None:
                 attempt.ready = index

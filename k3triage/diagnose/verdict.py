@@ -16,7 +16,7 @@ from k3triage.diagnose.parsed import Finding, ParsedInput, process_of
 from k3triage.diagnose.timeline import Timeline
 from k3triage.model.enums import Confidence, Decision, Layer, Phase, Role, Status
 from k3triage.model.lazy import lazy
-from k3triage.model.records import Line, Record
+from k3triage.model.records import NO_YEAR, Line, Record
 from k3triage.model.report import (
     Anomaly,
     AttemptRef,
@@ -199,7 +199,9 @@ def _timestamp(line: Line) -> str | None:
     time = line.record.time
     if time is None:
         return None
-    return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")
+    moment = datetime.fromtimestamp(time, UTC)
+    # A day without its year is no point in time; the line itself is in the report.
+    return None if moment.year == NO_YEAR else moment.isoformat().replace("+00:00", "Z")
 
 
 def _anomaly(finding: Finding, inputs: Sequence[ParsedInput], cast: Cast) -> Anomaly:

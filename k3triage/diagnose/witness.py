@@ -13,11 +13,11 @@ from k3triage.grammar.sentences import oom_kill
 from k3triage.model.lazy import lazy
 from k3triage.model.shapes import dataclass
 
-_PID = lazy(r"\bpid[=: ]+'?(\d{1,10})|Killed? process (\d{1,10})|\[(\d{1,10})\]: segfault")
+_PID = lazy(r"\bpid[=: ]+'?(\d{1,10})|(?:Killed?|reaped) process (\d{1,10})|\[(\d{1,10})\]: segfault")
 # The kernel cuts names at 15 characters.
 _NAMES = r"(?:VLLM::|vllm|ray::|raylet|gcs_server|sglang)"
 _OURS = lazy(rf"(?:task|name)={_NAMES}|\({_NAMES}")
-_TASK = lazy(r"\btask=([^,\s]{1,64})")
+_TASK = lazy(r"\btask=([^,\s]{1,64})|reaped process \d{1,10} \(([^)]{1,64})\)")
 _CONTAINER = lazy(
     r"(?:docker|cri-containerd|crio|libpod)-([0-9a-f]{12,64})\.scope|/docker/([0-9a-f]{12,64})|/([0-9a-f]{64})\b"
 )
@@ -113,7 +113,7 @@ def _victim(finding: Finding) -> _Victim:
     match = _CONTAINER.search(group)
     container = next(part for part in match.groups() if part)[:_ID] if match else None
     named = _TASK.search(message)
-    task = str((told or {}).get("task") or (named.group(1) if named else ""))
+    task = str((told or {}).get("task") or (named.group(1) or named.group(2) if named else ""))
     ours = _OURS.search(message) is not None
     return _Victim(pid, container, ours, bool(task) and not ours and _MAYBE_OURS.match(task) is None)
 

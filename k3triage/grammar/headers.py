@@ -75,7 +75,7 @@ def parse_header(record: Record) -> Header:
         header = parse(text, record)
     if header is None:
         # The journal and syslog name the kernel as the writer and leave its own header out.
-        kind = "kernel" if record.process.container == "kernel" else ""
+        kind = "kernel" if record.process.container in ("kernel", "audit") else ""
         header = Header(kind, text, own_words(text), None, None, None, record.process)
     if header.level is None:
         header.level = record.level or _stated_level(header, text)

@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from k3triage.model.lazy import lazy
+from k3triage.model.records import NO_YEAR
 
 MONTHS = {
     name: number
@@ -12,9 +13,6 @@ MONTHS = {
         ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), start=1
     )
 }
-NO_YEAR = 1972
-"""Year that stands in where an envelope has none: the first leap year of the epoch, so that Feb 29 exists."""
-
 _SECOND = 1_000_000_000
 _STAMP = lazy(
     r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9})\d*)?(?: ?(Z|UTC|[+-]\d\d(?::?\d\d)?)(?![\w:]))?"

@@ -5,6 +5,9 @@ pydantic models are made only for what leaves the program (see `report` and `eve
 
 from k3triage.model.shapes import dataclass, field
 
+NO_YEAR = 1972
+"""Year that stands in where an envelope has none: the first leap year of the epoch, so that Feb 29 exists."""
+
 
 @dataclass(slots=True)
 class RawLine:

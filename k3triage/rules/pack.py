@@ -34,6 +34,7 @@ class Signature:
     phases: tuple[str, ...] = ()
     frames: str | None = None
     raised_in: str | None = None
+    raised: bool = False
     header: str | None = None
     needs: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()

@@ -73,6 +73,8 @@ class Signature(_Strict):
         an exception of a traceback, and the signature fails where there is no stack.
     raised_in: like frames, but searched in "folder/file.py:function" of the innermost frame alone, where the exception
         was raised.
+    raised: a benign signature that may speak of an exception in a traceback. Others that match an exception's message
+        are passed over, since a notice that shares its words does not make it harmless. frames and raised_in imply it.
     header: searched in the header's location ("core.py:123") or NCCL's source file.
     needs, unless: what must, or must not, hold: ids of causes (also of context ones) seen in the same attempt, facts
         that must be known and not off ("flags.quantization"), and conditions on facts ("vllm < 0.28").
@@ -91,6 +93,7 @@ class Signature(_Strict):
     phases: list[PhaseName] = Field(default_factory=list)
     frames: Pattern | None = None
     raised_in: Pattern | None = None
+    raised: bool = False
     header: Pattern | None = None
     needs: list[str] = Field(default_factory=list)
     unless: list[str] = Field(default_factory=list)
