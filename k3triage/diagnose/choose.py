@@ -127,7 +127,9 @@ def _comparable(pool: Sequence[Finding]) -> bool:
 def _order(pool: Sequence[Finding]) -> Callable[[Finding], tuple[float, ...]]:
     clocked = _clocked(pool)
     if not _comparable(pool):
-        return lambda f: (f.line.header.kind == "kernel", f.input, f.index)
+        # A kernel log of its own comes after the logs that it is a witness to; in a journal the lines are in order.
+        logs = {f.input for f in pool if f.line.header.kind != "kernel"}
+        return lambda f: (f.input not in logs, f.input, f.index)
     # Inputs without a clock cannot be placed; they come after those that can.
     return lambda f: (f.input not in clocked, f.clock or 0.0, f.input, f.index)
 
