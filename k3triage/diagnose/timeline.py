@@ -107,7 +107,7 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
     hints: list[tuple[int, Phase]] = []
     starts: list[tuple[int, Phase, str]] = []
     seen: set[str] = set()
-    served = False
+    served, since = False, 0
     reached: dict[str, Phase] = {}
     troubles = sorted(trouble)
     version: tuple[int, ...] | None = None
@@ -121,29 +121,31 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
                 found = _VERSION.search(line.header.message)
                 if found:
                     version = tuple(int(part) for part in found.group(1).split("."))
-                failed = bisect_right(troubles, index - 1) > bisect_right(troubles, attempt.start - 1)
+                failed = bisect_right(troubles, index - 1) > bisect_right(troubles, since - 1)
                 over = attempt.ready is not None or attempt.stop is not None or attempt.end_mark is not None
                 later = marker.id in seen and _ORDER[marks[-1][1]] > _ORDER[Phase.ENGINE_INIT]
-                # The server that a container's own start line announces is no new attempt, whatever its entrypoint met.
-                inner = marker.phase != Phase.CONTAINER_START and seen and not served
-                if index > attempt.start and (failed or over or later) and not (inner and not over):
+                # A supervisor, a banner, a shell and the server announce one start after another: what the shell met
+                # before the server began does not make it a new one.
+                inner = bool(seen) and marker.id not in seen and not served
+                if index > attempt.start and (over or later or (failed and not inner)):
                     attempt.end = index
                     attempts.append(Attempt(index))
                     seen, reached, served = set(), {}, False
                     marks.append((index, Phase.UNKNOWN))
                 attempts[-1].starts = True
                 seen.add(marker.id)
-                served = served or marker.phase != Phase.CONTAINER_START
+                if not served:
+                    served, since = marker.phase != Phase.CONTAINER_START, index
             elif marker.event == "join":
                 failures = bisect_right(troubles, index - 1)
                 if (
-                    failures > bisect_right(troubles, attempt.start - 1)
+                    failures > bisect_right(troubles, since - 1)
                     and late(clocks[troubles[failures - 1]], clocks[index])
                     and (joiners := joiners or Joiners(parsed.lines)).again(index, line, attempt.start)
                 ):
                     attempt.end = index
                     attempts.append(Attempt(index))
-                    seen, reached, served = set(), {}, False
+                    seen, reached, served, since = set(), {}, False, index
                     marks.append((index, Phase.UNKNOWN))
             elif marker.event == "ready" and attempt.ready is None:
                 attempt.ready = index
