@@ -58,8 +58,9 @@ def related(pool: Sequence[Finding], cast: Cast) -> list[Finding]:
     nobody = {key for key, v in victims.items() if v.pid is None and v.container is None and not v.stranger}
     foreign = {key for key, v in victims.items() if key not in ours and v.container and containers}
     strangers = {key for key, v in victims.items() if v.stranger and key not in ours}
-    if strangers >= {id(f) for f in pool} and any(not who.kernel for who in cast.inputs):
-        return []  # others died, and nothing of ours failed
+    idle = {id(f) for f in pool if id(f) in victims and f.role == "suspect"}
+    if strangers | idle >= {id(f) for f in pool} and any(not who.kernel for who in cast.inputs):
+        return []  # others died, a disk or a cable had trouble, and nothing of ours failed
     if any(f.role == "root" and id(f) not in victims for f in pool):
         foreign |= strangers  # what states a cause of our own needs no stranger's death
     elif any(not who.kernel for who in cast.inputs):
