@@ -20,6 +20,7 @@ from k3triage.rules.links import Links
 
 _SETTLED_SECONDS = 8.0
 _SETTLED_LINES = 15
+_ASKED_IN_VAIN = ("config", "model")
 _NUMBERS = lazy(r"[0-9a-f]*\d[0-9a-f]*")
 
 
@@ -62,14 +63,24 @@ def choose(
         # The kernel speaks of every process of the host; only what it says of the hardware concerns us in any case.
         pool = [f for f in findings if f.recovered and f.tier == TIERS["root"] and f.phase is Phase.SERVING]
         pool = [f for f in pool if f.line.header.kind != "kernel" or f.layer == "hardware"]
+        # What a request or an operator asked for in vain is answered with an error, and the server is none the worse.
+        pool = [f for f in pool if f.layer not in _ASKED_IN_VAIN]
         pool = [f for f in pool if f.block is not None or f.line.header.level in ("ERROR", "CRITICAL")]
     advisory = next((f for f in sorted(findings, key=lambda f: (f.input, f.index)) if f.role == "advisory"), None)
     pool = related(pool, cast)
+    if all(f.role == "error_line" for f in pool) and any(_serves(result, timelines) for result in results):
+        pool = []  # other programs' errors, beside a server that got ready
     if not pool:
         return Choice(None, advisory, results, Explanation([], []))
     explanation = explain(pool, cast, links, _order(pool), _comparable(pool))
     chosen = _first_copy(explanation.roots[0].first, findings)
     return Choice(chosen, advisory, results, explanation)
+
+
+def _serves(result: AttemptResult, timelines: Sequence[Timeline]) -> bool:
+    """Whether this is the last attempt of its input, and its server got ready and did not fail."""
+    last = result.number + 1 == len(timelines[result.input].attempts)
+    return last and result.attempt.ready is not None and result.outcome is not Outcome.FAILED
 
 
 def _last_failed(results: Sequence[AttemptResult], timelines: Sequence[Timeline]) -> list[AttemptResult]:

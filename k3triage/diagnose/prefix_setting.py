@@ -16,6 +16,7 @@ from k3triage.rules.policy import Default, prefix_policy
 ON = "on"
 OFF_BY_FLAG = "off_by_flag"
 OFF_BY_DEFAULT = "off_by_default"
+OFF_AS_USUAL = "off_as_usual"
 OFF_BY_FEATURE = "off_by_feature"
 OFF_ON_PURPOSE = "off_on_purpose"
 
@@ -127,6 +128,8 @@ def find_setting(number: int, parsed: ParsedInput, timeline: Timeline, counted: 
         setting.at = _earlier(stated.dropped_at, setting.at)
         known = default is not None and not default.on
         setting.because = default.because if default is not None and known else "nobody asked for it"
+        if default is not None and known and default.usual and stated.dropped_at is None:
+            setting.value = OFF_AS_USUAL
     return setting
 
 

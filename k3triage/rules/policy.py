@@ -48,13 +48,17 @@ class Limits(_Strict):
 
 
 class Default(_Strict):
-    """Setting of prefix caching that a range of versions resolves to when nobody asks; `until` is included."""
+    """Setting of prefix caching that a range of versions resolves to when nobody asks; `until` is included.
+
+    usual: every server of those versions runs so, which is worth no report.
+    """
 
     models: Literal["hybrid", "any"] = "any"
     engine: Literal["V0", "V1"] | None = None
     since: str | None = None
     until: str | None = None
     on: bool
+    usual: bool = False
     because: str
     source: Url
     checked: Date

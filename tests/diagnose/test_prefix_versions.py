@@ -90,16 +90,18 @@ def test_setting_and_diagnosis_of_every_version(row: Row) -> None:
     assert found(row.lines()) == (row.cause, row.line())
 
 
-def test_the_v0_engine_is_off_by_default_and_prints_its_rate_apart() -> None:
+def test_the_v0_engine_is_off_as_usual_and_prints_its_rate_apart() -> None:
     lines = [*launch("0.6.4"), engine("0.6.4", False, kind="V0"), *READY[1:], *stats("0.6.4", [0.0, 0.0])]
-    assert found(lines) == ("prefix_cache.off_by_default", 3)
+    assert found(lines) == (None, None)
+    asked = [*launch("0.6.4", "enable_prefix_caching=False"), *lines[2:]]
+    assert judge(asked)[0].setting is not None
     lines = [*launch("0.6.4"), engine("0.6.4", True, kind="V0"), *READY[1:], *stats("0.6.4", [0.0, 63.25])]
     assert found(lines) == (None, None)
 
 
 def test_none_of_0_8_means_off() -> None:
     cache, _ = judge([*launch("0.8.2"), engine("0.8.2", None, kind="V0"), *READY])
-    assert cache.setting is not None and cache.setting.value == "off_by_default"
+    assert cache.setting is not None and cache.setting.value == "off_as_usual"
     assert "V0" in cache.setting.because
 
 
