@@ -188,13 +188,18 @@ def _mark_recovered(parsed: ParsedInput, timeline: Timeline, attempt: Attempt, m
     echoes = [f.index for f in ordered if f.role == "cascade"]
     for finding, limit in zip(ordered, limits, strict=True):
         if attempt.ready is not None and finding.index < attempt.ready:
+            if not timeline.same_server(finding.line, parsed.lines[attempt.ready]):
+                continue
             echoed = bisect_left(echoes, attempt.ready) > bisect_right(echoes, finding.index)
             finding.recovered = finding.recovered or not echoed
             continue
         if finding.phase in STARTUP:
             continue  # only a server that got ready has left a start-up failure behind
         for place in range(bisect_right(attempt.progress, finding.index), bisect_left(attempt.progress, limit)):
-            if _settled(parsed, timeline, finding, attempt.progress[place]):
+            there = parsed.lines[attempt.progress[place]]
+            if timeline.same_server(finding.line, there) and _settled(
+                parsed, timeline, finding, attempt.progress[place]
+            ):
                 finding.recovered = True
                 break
     _survived_before(ordered)

@@ -24,6 +24,7 @@ _ORDER = {
     Phase.SHUTDOWN: 8,
 }
 _VERSION = lazy(r"(?:API server version|LLM engine \(v?|\bversion)\s*v?(\d+\.\d+(?:\.\d+)?)")
+Speaker = tuple[str | None, str | None]
 _LEAP_YEAR = datetime(2020, 1, 1, tzinfo=UTC)
 
 
@@ -44,10 +45,16 @@ class Attempt:
     progress: list[int] = field(default_factory=list)
 
 
+def speaker(line: Line) -> Speaker:
+    """Node or pod, and container, as far as the envelope names them."""
+    return line.record.process.node, line.record.process.container
+
+
 @dataclass
 class Timeline:
     """Attempts, phases and clocks by index of a line; hints are lines that give a phase away without marking it.
 
+    speakers: containers or pods that started a server of their own, where a file holds several (see `same_server`).
     own: whether a line has a clock of its own; the others carry on that of a line before. added: seconds by which the
     clocks were moved to the time base of the incident.
     """
@@ -60,6 +67,7 @@ class Timeline:
     clocks: list[float | None]
     own: list[bool] = field(default_factory=list)
     added: float = 0.0
+    speakers: frozenset[Speaker] = frozenset()
 
     def attempt_of(self, index: int) -> int:
         """Number of the attempt that a line belongs to."""
@@ -92,6 +100,11 @@ class Timeline:
             return known[-1][1]
         return self.hints[-1][1] if self.hints and clock is None else None
 
+    def same_server(self, one: Line, other: Line) -> bool:
+        """Whether a line can speak of the server of another one: not if both began servers of their own."""
+        pair = {speaker(one), speaker(other)}
+        return len(pair) == 1 or not pair <= self.speakers
+
     def clock_at(self, index: int) -> float | None:
         """Clock of a line, or of the last one before it that has one; seconds into a leap year."""
         return self.clocks[index] if index < len(self.clocks) else None
@@ -108,6 +121,7 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
     starts: list[tuple[int, Phase, str]] = []
     seen: set[str] = set()
     served, since = False, 0
+    speakers: set[Speaker] = set()
     reached: dict[str, Phase] = {}
     troubles = sorted(trouble)
     version: tuple[int, ...] | None = None
@@ -134,6 +148,7 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
                     marks.append((index, Phase.UNKNOWN))
                 attempts[-1].starts = True
                 seen.add(marker.id)
+                speakers.add(speaker(line))
                 if not served:
                     served, since = marker.phase != Phase.CONTAINER_START, index
             elif marker.event == "join":
@@ -168,7 +183,7 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
                 reached[name] = phase
                 starts.append((index, phase, name))
     attempts[-1].end = len(parsed.lines)
-    return Timeline(attempts, version, marks, hints, starts, clocks, own)
+    return Timeline(attempts, version, marks, hints, starts, clocks, own, speakers=frozenset(speakers))
 
 
 def share_readiness(timelines: Sequence[Timeline]) -> None:

@@ -3,7 +3,7 @@
 from k3triage.ingest.draft import Draft
 from k3triage.model.lazy import lazy
 
-_PREFIX = lazy(r"\[pod/([a-z0-9][a-z0-9.-]*)/([a-z0-9][a-z0-9.-]*)\](?: |$)")
+_PREFIX = lazy(r"\[pod/([a-z0-9][a-z0-9.-]*)(?:/([a-z0-9][a-z0-9.-]*))?\](?: |$)")
 _MARKER = lazy(r"[+-] (?:([a-z0-9][a-z0-9.-]*) › )?([a-z0-9][a-z0-9.-]*) › ([a-z0-9][a-z0-9.-]*)$")
 _STERN = lazy(r"(?:([a-z0-9][a-z0-9.-]*) )?([a-z0-9][a-z0-9.-]*) ([a-z0-9][a-z0-9.-]*)(?: |$)")
 _POD_NAME = lazy(r"[a-z0-9][a-z0-9.-]*-(?:[a-z0-9]{5}|\d{1,4})$")
