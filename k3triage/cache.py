@@ -1,21 +1,22 @@
 """Keeps what is expensive to make between runs, in the user's cache folder.
 
 The cache is a convenience: where its folder is not private or not writable, everything is made anew without a word.
-Contents are bytes, checked against a digest and never unpickled.
+Contents are bytes and never unpickled. A file holds the whole key, and a checksum against damage; nobody else can write
+there, and the standard library's digests take longer to load than all the rest of this.
 """
 
 import contextlib
-import hashlib
 import os
 import stat
 import sys
 import threading
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 # Files of one kind that stay.
 _KEPT = 16
-_DIGEST = hashlib.sha256().digest_size
+_NUMBER = 4
 
 
 def cache_folder() -> Path | None:
@@ -44,24 +45,25 @@ def load_or_make(name: str, key: str, make: Callable[[], bytes]) -> bytes:
     path = _path(name, key)
     if path is None:
         return make()
-    data = _read(path)
+    data = _read(path, key)
     if data is None:
         data = make()
-        _write(path, data)
+        _write(path, key, data)
     return data
 
 
 def kept(name: str, key: str) -> bytes | None:
     """What an earlier run kept under this key, whole and undamaged; None where it kept nothing."""
     path = _path(name, key)
-    return None if path is None else _read(path)
+    return None if path is None else _read(path, key)
 
 
 def _path(name: str, key: str) -> Path | None:
     folder = cache_folder()
     if folder is None or not _private(folder):
         return None
-    return folder / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+    data = key.encode()
+    return folder / f"{name}-{zlib.crc32(data):08x}{zlib.adler32(data):08x}"
 
 
 def _private(folder: Path) -> bool:
@@ -78,7 +80,16 @@ def _private(folder: Path) -> bool:
     return state.st_uid == os.geteuid() and not state.st_mode & 0o022
 
 
-def _read(path: Path) -> bytes | None:
+def _head(key: str) -> bytes:
+    data = key.encode()
+    return len(data).to_bytes(_NUMBER, "big") + data
+
+
+def _sum(data: bytes) -> bytes:
+    return zlib.crc32(data).to_bytes(_NUMBER, "big")
+
+
+def _read(path: Path, key: str) -> bytes | None:
     try:
         # Neither a link nor a named pipe is followed: the one leads elsewhere, the other never answers.
         if not stat.S_ISREG(path.lstat().st_mode):
@@ -86,8 +97,10 @@ def _read(path: Path) -> bytes | None:
         data = path.read_bytes()
     except OSError:
         return None
-    body = data[_DIGEST:]
-    return body if hashlib.sha256(body).digest() == data[:_DIGEST] else None
+    head, end = _head(key), len(data) - _NUMBER
+    if not data.startswith(head) or end < len(head) or _sum(data[:end]) != data[end:]:
+        return None
+    return data[len(head) : end]
 
 
 def _prune(path: Path) -> None:
@@ -99,10 +112,11 @@ def _prune(path: Path) -> None:
             entry.unlink()
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, key: str, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
-        temporary.write_bytes(hashlib.sha256(data).digest() + data)
+        whole = _head(key) + data
+        temporary.write_bytes(whole + _sum(whole))
         temporary.replace(path)
         _prune(path)
     except OSError:

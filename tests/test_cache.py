@@ -46,6 +46,15 @@ def test_a_damaged_file_is_made_again(folder: Path) -> None:
     assert load_or_make("thing", "a", Maker(b"unused")) == b"again"
 
 
+def test_another_keys_file_is_not_taken(folder: Path) -> None:
+    load_or_make("thing", "a", Maker(b"first"))
+    (path,) = folder.iterdir()
+    load_or_make("thing", "b", Maker(b"second"))
+    (other,) = [found for found in folder.iterdir() if found != path]
+    other.write_bytes(path.read_bytes())
+    assert load_or_make("thing", "b", Maker(b"third")) == b"third"
+
+
 def test_contents_are_never_unpickled(folder: Path) -> None:
     data = pickle.dumps({"a": 1})
     load_or_make("thing", "a", Maker(data))
