@@ -7,11 +7,12 @@ counts, in it what nothing else explains (see `causality`).
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
+from k3triage.diagnose.attempts import Attempt
 from k3triage.diagnose.causality import Explanation, explain
 from k3triage.diagnose.findings import STARTUP, TIERS
 from k3triage.diagnose.identity import Cast
 from k3triage.diagnose.parsed import Finding, ParsedInput
-from k3triage.diagnose.timeline import Attempt, Timeline
+from k3triage.diagnose.timeline import Timeline
 from k3triage.diagnose.witness import related
 from k3triage.model.enums import Outcome, Phase
 from k3triage.model.lazy import lazy

@@ -4,10 +4,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from k3triage.diagnose.attempts import Attempt, Cutter, Speaker, speaker
 from k3triage.diagnose.parsed import ParsedInput, process_of
-from k3triage.diagnose.restarts import Joiners, late
 from k3triage.model.enums import Phase
-from k3triage.model.lazy import lazy
 from k3triage.model.records import Line
 from k3triage.model.shapes import dataclass, field
 from k3triage.rules.match import Matches
@@ -23,31 +22,7 @@ _ORDER = {
     Phase.SERVING: 7,
     Phase.SHUTDOWN: 8,
 }
-_VERSION = lazy(r"(?:API server version|LLM engine \(v?|\bversion)\s*v?(\d+\.\d+(?:\.\d+)?)")
-Speaker = tuple[str | None, str | None]
 _LEAP_YEAR = datetime(2020, 1, 1, tzinfo=UTC)
-
-
-@dataclass
-class Attempt:
-    """One run of the server: indices into the input's lines, the end not included.
-
-    starts: whether a line of it shows a server starting. stop: first line of a stop on request. end_mark: first line of
-    the server's own shutting down, on request or not.
-    """
-
-    start: int
-    end: int = 0
-    ready: int | None = None
-    starts: bool = False
-    stop: int | None = None
-    end_mark: int | None = None
-    progress: list[int] = field(default_factory=list)
-
-
-def speaker(line: Line) -> Speaker:
-    """Node or pod, and container, as far as the envelope names them."""
-    return line.record.process.node, line.record.process.container
 
 
 @dataclass
@@ -115,61 +90,17 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
 
     trouble: indices of lines that show a failure; a start marker after one begins a new attempt.
     """
-    attempts = [Attempt(0)]
+    clocks, own = line_clocks(parsed.lines)
+    cutter = Cutter(parsed.lines, trouble, clocks)
     marks: list[tuple[int, Phase]] = [(0, Phase.UNKNOWN)]
     hints: list[tuple[int, Phase]] = []
     starts: list[tuple[int, Phase, str]] = []
-    seen: set[str] = set()
-    served, since = False, 0
-    speakers: set[Speaker] = set()
     reached: dict[str, Phase] = {}
-    troubles = sorted(trouble)
-    version: tuple[int, ...] | None = None
-    clocks, own = line_clocks(parsed.lines)
-    joiners: Joiners | None = None
     for index in sorted(matches.markers):
-        line = parsed.lines[index]
         for marker in matches.markers[index]:
-            attempt = attempts[-1]
-            if marker.event == "start":
-                found = _VERSION.search(line.header.message)
-                if found:
-                    version = tuple(int(part) for part in found.group(1).split("."))
-                failed = bisect_right(troubles, index - 1) > bisect_right(troubles, since - 1)
-                over = attempt.ready is not None or attempt.stop is not None or attempt.end_mark is not None
-                later = marker.id in seen and _ORDER[marks[-1][1]] > _ORDER[Phase.ENGINE_INIT]
-                # A supervisor, a banner, a shell and the server announce one start after another: what the shell met
-                # before the server began does not make it a new one.
-                inner = bool(seen) and marker.id not in seen and not served
-                if index > attempt.start and (over or later or (failed and not inner)):
-                    attempt.end = index
-                    attempts.append(Attempt(index))
-                    seen, reached, served = set(), {}, False
-                    marks.append((index, Phase.UNKNOWN))
-                attempts[-1].starts = True
-                seen.add(marker.id)
-                speakers.add(speaker(line))
-                if not served:
-                    served, since = marker.phase != Phase.CONTAINER_START, index
-            elif marker.event == "join":
-                failures = bisect_right(troubles, index - 1)
-                if (
-                    failures > bisect_right(troubles, since - 1)
-                    and late(clocks[troubles[failures - 1]], clocks[index])
-                    and (joiners := joiners or Joiners(parsed.lines)).again(index, line, attempt.start)
-                ):
-                    attempt.end = index
-                    attempts.append(Attempt(index))
-                    seen, reached, served, since = set(), {}, False, index
-                    marks.append((index, Phase.UNKNOWN))
-            elif marker.event == "ready" and attempt.ready is None:
-                attempt.ready = index
-            elif marker.event == "stop" and attempt.stop is None:
-                attempt.stop = index
-            elif marker.event == "end" and attempt.end_mark is None:
-                attempt.end_mark = index
-            elif marker.event == "progress":
-                attempt.progress.append(index)
+            if cutter.take(marker, index, beyond_init=_ORDER[marks[-1][1]] > _ORDER[Phase.ENGINE_INIT]):
+                reached = {}
+                marks.append((index, Phase.UNKNOWN))
             phase = Phase(marker.phase) if marker.phase else None
             if phase is None:
                 continue
@@ -178,12 +109,12 @@ def build_timeline(parsed: ParsedInput, matches: Matches, trouble: set[int]) -> 
                 continue
             if _ORDER[phase] > _ORDER[marks[-1][1]]:
                 marks.append((index, phase))
-            name = process_of(line).name or ""
+            name = process_of(parsed.lines[index]).name or ""
             if reached.get(name) != phase:
                 reached[name] = phase
                 starts.append((index, phase, name))
-    attempts[-1].end = len(parsed.lines)
-    return Timeline(attempts, version, marks, hints, starts, clocks, own, speakers=frozenset(speakers))
+    speakers = frozenset(cutter.speakers)
+    return Timeline(cutter.close(), cutter.version, marks, hints, starts, clocks, own, speakers=speakers)
 
 
 def share_readiness(timelines: Sequence[Timeline]) -> None:

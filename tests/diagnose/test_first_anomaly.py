@@ -126,3 +126,16 @@ def test_the_phase_of_a_witness_is_the_one_that_it_ended() -> None:
     report = triage([f"{line}\n" for line in (*START, *READY, ANSWER, *end)], [f"{line}\n" for line in kernel])
     assert report.verdict is not None
     assert report.verdict.phase == "serving"
+
+
+def test_one_servers_readiness_does_not_speak_for_another() -> None:
+    refused = [*TRACE, "(APIServer pid=7) OSError: [Errno 98] Address already in use"]
+    pods = {"[pod/llm-a/vllm] ": [*START, *READY, ANSWER], "[pod/llm-b/vllm] ": [*START, *refused]}
+    first, second = ([name + line for line in lines] for name, lines in pods.items())
+    for log in ([*first[:2], *second, *first[2:]], [*second, *first], [*first, *second]):
+        report = told(*log)
+        assert report.verdict is not None
+        assert report.verdict.cause == "config.port_in_use"
+    name = "[pod/llm-a/vllm] "
+    tried = [name + line for line in (*START, *refused, *READY, *[ANSWER] * 3)]
+    assert told(*tried).status == "healthy"
