@@ -230,7 +230,8 @@ def _anomaly(finding: Finding, inputs: Sequence[ParsedInput], cast: Cast) -> Ano
 
 def _shown(record: Record) -> str:
     """A line as the report gives it: as it stands, or without its envelope where that is JSON."""
-    return record.text if record.envelopes and record.raw.lstrip().startswith(("{", "[", '"')) else record.raw
+    json = record.envelopes and "csv" not in record.envelopes and record.raw.lstrip().startswith(("{", "[", '"'))
+    return record.text if json else record.raw
 
 
 def _context(finding: Finding, inputs: Sequence[ParsedInput]) -> list[ContextLine]:

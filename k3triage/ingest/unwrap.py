@@ -10,6 +10,7 @@ from k3triage.ingest.election import Elected, elect
 from k3triage.ingest.envelopes import (
     compose,
     cri,
+    csvrows,
     docker,
     fluent,
     journald,
@@ -34,7 +35,7 @@ _ELECTORS = 200
 _FULL_HEAD = 64 << 10
 _MAX_CACHE = 4096
 
-_DIGIT: tuple[Peel, ...] = (cri.cri, fluent.file_form, journald.iso, stamps.rfc3339, syslog.talos)
+_DIGIT: tuple[Peel, ...] = (cri.cri, csvrows.row, fluent.file_form, journald.iso, stamps.rfc3339, syslog.talos)
 _BRACKET: tuple[Peel, ...] = (prefixes.rank, kubernetes.prefix, fluent.stdout_form)
 _UPPER: tuple[Peel, ...] = (journald.short,)
 _NONE: tuple[Peel, ...] = ()
@@ -45,6 +46,7 @@ _BY_FIRST: dict[str, tuple[Peel, ...]] = {
     "[": _BRACKET,
     "<": (syslog.syslog,),
     "{": (loki.labels,),
+    '"': (csvrows.row,),
     "r": (prefixes.mpich,),
     "k": (syslog.talos,),
     "u": (syslog.talos,),

@@ -1,4 +1,9 @@
+import csv
+import io
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.ingest.helpers import INNER, VLLM, texts, unwrap
 
@@ -176,3 +181,37 @@ def test_fluent_bit_stdout_and_fluentd_files() -> None:
 def test_logcli() -> None:
     (record,) = unwrap('2026-01-01T00:00:00Z {app="vllm", pod="a{b"} hi')
     assert (record.text, record.envelopes) == ("hi", ("loki",))
+
+
+TIME = "2026-03-11T17:57:58.953878239Z"
+
+
+def as_row(columns: list[str], quoting: int = csv.QUOTE_MINIMAL) -> str:
+    out = io.StringIO()
+    csv.writer(out, quoting=quoting, lineterminator="").writerow(columns)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+def test_the_line_of_a_csv_row(quoting: int) -> None:
+    for columns in ([TIME, VLLM], [TIME, "pod-1", "vllm", "stderr", VLLM], [TIME, VLLM, "stderr"]):
+        (record,) = unwrap(as_row(columns, quoting))
+        assert (record.text, record.envelopes[0], record.time is not None) == (INNER, "csv", True)
+        assert record.stream == ("stderr" if "stderr" in columns else None)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=9), st.sampled_from(["", "a-0"]))
+def test_a_quoted_frame_comes_back(text: str, pod: str) -> None:
+    line = f'  File "{text}", line 1, in <module>'
+    assert texts(as_row([TIME, pod, line])) == [line]
+
+
+def test_a_row_that_its_message_breaks() -> None:
+    assert texts(f'"{TIME}","Traceback (most recent call last):') == ["Traceback (most recent call last):"]
+
+
+@pytest.mark.parametrize(
+    "line", ["2026-03-11 17:57:58,953 [trainer:0] step=1, loss=2", f'"{TIME}" is a time', f'"{TIME}","a"b', f"{TIME};x"]
+)
+def test_what_is_no_csv_row(line: str) -> None:
+    assert "csv" not in unwrap(line)[0].envelopes
