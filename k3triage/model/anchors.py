@@ -1,8 +1,6 @@
 """What the scan looks for, shared by the rules that ask and the scan that searches."""
 
-from typing import Literal
-
-from k3triage.model.shapes import dataclass
+from typing import Literal, NamedTuple
 
 Kind = Literal["fault", "marker", "stat", "progress", "join"]
 
@@ -10,11 +8,10 @@ Kind = Literal["fault", "marker", "stat", "progress", "join"]
 STRENGTH: dict[Kind, int] = {"fault": 4, "join": 3, "marker": 2, "stat": 1, "progress": 0}
 
 
-@dataclass(slots=True, frozen=True)
-class Anchor:
-    """A literal to look for, and what to keep where it is found.
+class Anchor(NamedTuple):
+    """A literal to look for, and what to keep where it is found. A tuple, since every start makes two thousand.
 
-    literal: bytes without LF, at least one.
+    literal: bytes without LF, at least one (checked by `AnchorSet`).
     kind: `fault` keeps the line and its surroundings, `marker` the line, `join` the line and the next one, `stat` the
         line for the first and the last few, `progress` the first line after the start, a reset or a fault.
     resets: the line begins a new attempt; all budgets start anew with it.
@@ -23,7 +20,3 @@ class Anchor:
     literal: bytes
     kind: Kind
     resets: bool = False
-
-    def __post_init__(self) -> None:
-        if not self.literal or b"\n" in self.literal:
-            raise ValueError(f"an anchor is one or more bytes without a line feed: {self.literal!r}")

@@ -205,16 +205,15 @@ class Pack:
         Left out are literals too common in healthy logs, and those of harmless lines, which matter only where another
         anchor has picked their line.
         """
-        kinds: dict[bytes, Anchor] = {}
+        kinds: dict[str, tuple[Kind, bool]] = {}
 
-        def add(literal: str | bytes, kind: Kind, resets: bool = False) -> None:
-            key = literal if isinstance(literal, bytes) else literal.encode("ascii")
-            old = kinds.get(key)
-            if old is None or STRENGTH[old.kind] < STRENGTH[kind]:
-                kinds[key] = Anchor(key, kind, resets or bool(old and old.resets))
+        def add(literal: str, kind: Kind, resets: bool = False) -> None:
+            old = kinds.get(literal)
+            if old is None or STRENGTH[old[0]] < STRENGTH[kind]:
+                kinds[literal] = kind, resets or bool(old and old[1])
 
         for anchor in self.generic_anchors:
-            add(anchor.literal, anchor.kind, anchor.resets)
+            add(anchor.literal.decode("ascii"), anchor.kind, anchor.resets)
         for marker in self.markers:
             kind: Kind = "marker"
             if marker.event in ("progress", "hint"):
@@ -232,4 +231,4 @@ class Pack:
                 add(literal, "marker" if role == "context" else "fault")
             elif row["cause"] in wanted:
                 add(literal, "marker")
-        return [kinds[key] for key in sorted(kinds)]
+        return [Anchor(literal.encode("ascii"), *kinds[literal]) for literal in sorted(kinds)]

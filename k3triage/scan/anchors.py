@@ -56,6 +56,8 @@ class AnchorSet:
 
     cover: short literals. An anchor that holds one of them is strong, and so are those of statistics and those that
     reset; without a cover all are.
+
+    Raises ValueError for an anchor that is empty or holds a line feed.
     """
 
     def __init__(self, anchors: Sequence[Anchor], limits: Limits | None = None, cover: Sequence[bytes] = ()) -> None:
@@ -71,6 +73,8 @@ class AnchorSet:
         self.limits = limits
         self.cover = tuple(cover)
         self.literals = tuple(anchor.literal for anchor in self.anchors)
+        if b"" in best or b"\n" in b"".join(self.literals):
+            raise ValueError("an anchor is one or more bytes without a line feed")
         self.faults = frozenset(i for i, a in enumerate(self.anchors) if a.kind == "fault")
         self.joins = frozenset(i for i, a in enumerate(self.anchors) if a.kind == "join")
         self.resets = frozenset(i for i, a in enumerate(self.anchors) if a.resets)
