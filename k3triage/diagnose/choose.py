@@ -197,10 +197,7 @@ def _mark_recovered(parsed: ParsedInput, timeline: Timeline, attempt: Attempt, m
         if finding.phase in STARTUP:
             continue  # only a server that got ready has left a start-up failure behind
         for place in range(bisect_right(attempt.progress, finding.index), bisect_left(attempt.progress, limit)):
-            there = parsed.lines[attempt.progress[place]]
-            if timeline.same_server(finding.line, there) and _settled(
-                parsed, timeline, finding, attempt.progress[place]
-            ):
+            if _settled(parsed, timeline, finding, attempt.progress[place]):
                 finding.recovered = True
                 break
     _survived_before(ordered)
@@ -229,6 +226,8 @@ def _kind(finding: Finding) -> tuple[str, str]:
 def _settled(parsed: ParsedInput, timeline: Timeline, finding: Finding, progress: int) -> bool:
     then, now = finding.clock, timeline.clock_at(progress)
     line = parsed.lines[progress]
+    if not timeline.same_server(finding.line, line):
+        return False
     timed = line.header.clock is not None or line.record.time is not None
     if then is not None and now is not None and (timed or now > then):
         return now - then >= _SETTLED_SECONDS

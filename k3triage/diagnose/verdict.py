@@ -230,8 +230,9 @@ def _anomaly(finding: Finding, inputs: Sequence[ParsedInput], cast: Cast) -> Ano
 
 def _shown(record: Record) -> str:
     """A line as the report gives it: as it stands, or without its envelope where that is JSON."""
-    json = record.envelopes and "csv" not in record.envelopes and record.raw.lstrip().startswith(("{", "[", '"'))
-    return record.text if json else record.raw
+    # A CSV row may begin with a quote as well.
+    is_json = record.envelopes and "csv" not in record.envelopes and record.raw.lstrip().startswith(("{", "[", '"'))
+    return record.text if is_json else record.raw
 
 
 def _context(finding: Finding, inputs: Sequence[ParsedInput]) -> list[ContextLine]:

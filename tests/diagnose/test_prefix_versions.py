@@ -94,7 +94,7 @@ def test_the_v0_engine_is_off_as_usual_and_prints_its_rate_apart() -> None:
     lines = [*launch("0.6.4"), engine("0.6.4", False, kind="V0"), *READY[1:], *stats("0.6.4", [0.0, 0.0])]
     assert found(lines) == (None, None)
     asked = [*launch("0.6.4", "enable_prefix_caching=False"), *lines[2:]]
-    assert judge(asked)[0].setting is not None
+    assert found(asked) == ("prefix_cache.off_by_flag", 2)
     lines = [*launch("0.6.4"), engine("0.6.4", True, kind="V0"), *READY[1:], *stats("0.6.4", [0.0, 63.25])]
     assert found(lines) == (None, None)
 

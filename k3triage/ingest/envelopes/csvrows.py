@@ -23,11 +23,7 @@ def row(text: str, draft: Draft) -> str | None:
     if columns is None:
         return None
     draft.ns, draft.year_known = found[0], True
-    stream = next((column for column in columns if column in _STREAMS), None)
-    if stream == "stdout":
-        draft.stream = "stdout"
-    elif stream is not None:
-        draft.stream = "stderr"
+    draft.stream = next((column for column in columns if column in _STREAMS), draft.stream)
     draft.envelopes = (*draft.envelopes, "csv")
     return max(columns, key=len)
 

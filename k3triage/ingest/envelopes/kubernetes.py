@@ -10,7 +10,7 @@ _POD_NAME = lazy(r"[a-z0-9][a-z0-9.-]*-(?:[a-z0-9]{5}|\d{1,4})$")
 
 
 def prefix(text: str, draft: Draft) -> str | None:
-    """Take `[pod/NAME/CONTAINER] ` off."""
+    """Take `[pod/NAME/CONTAINER] ` off; the container may be left out."""
     match = _PREFIX.match(text)
     if match is None:
         return None
